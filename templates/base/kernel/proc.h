@@ -1,0 +1,67 @@
+#ifndef PROC_H
+#define PROC_H
+
+// What swtch saves and restores: the registers that a C function must find
+// unchanged after a call. tp is not among them, since it belongs to the hart
+// and not to the thread.
+struct context {
+  uint64 ra;
+  uint64 sp;
+  uint64 s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11;
+};
+
+// A hart's own data. Only the hart itself touches its entry, with interrupts
+// off, so there is no lock.
+struct cpu {
+  struct proc *proc;       // the process that runs here, or 0
+  struct context context;  // where the hart's scheduler goes on
+  int noff;                // depth of push_off
+  int intena;              // were interrupts on before the first push_off?
+};
+
+extern struct cpu cpus[NCPU];
+
+// A process's registers while it is in the kernel, and what the trampoline
+// needs to enter the kernel. It has a page of its own, mapped at TRAPFRAME in
+// the process's page table. trampoline.S knows the offsets.
+struct trapframe {
+  uint64 ra, sp, gp, tp;                                          //   0
+  uint64 t0, t1, t2, t3, t4, t5, t6;                              //  32
+  uint64 a0, a1, a2, a3, a4, a5, a6, a7;                          //  88
+  uint64 s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11;        // 152
+  uint64 epc;                                                     // 248 user pc
+  uint64 kernel_sp;                                               // 256
+  uint64 kernel_hartid;                                           // 264
+  uint64 kernel_satp;                                             // 272
+  uint64 kernel_trap;                                             // 280 usertrap()
+};
+
+enum procstate { UNUSED, USED, SLEEPING, RUNNABLE, RUNNING, ZOMBIE };
+
+struct proc {
+  struct spinlock lock;
+
+  // lock must be held for these
+  enum procstate state;
+  void *chan;  // SLEEPING: what it waits for
+  int killed;  // it must exit when it next leaves the kernel
+  int xstate;  // ZOMBIE: the status for its parent's wait
+  int pid;
+
+  // wait_lock must be held for this
+  struct proc *parent;
+
+  // of the process itself, while it runs: no lock
+  uint64 kstack;  // lowest address of its kernel stack
+  uint64 sz;      // bytes of user memory
+  pagetable_t pagetable;
+  struct trapframe *trapframe;
+  struct context context;  // where the process goes on
+  struct file *ofile[NOFILE];
+  struct inode *cwd;
+  char name[16];  // for people
+};
+
+extern struct proc proc[NPROC];
+
+#endif

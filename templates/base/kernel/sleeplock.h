@@ -1,0 +1,12 @@
+#ifndef SLEEPLOCK_H
+#define SLEEPLOCK_H
+
+// A lock that is waited for by sleeping: for long work, by processes only.
+struct sleeplock {
+  uint locked;         // 1 while some process holds it
+  struct spinlock lk;  // guards the other fields
+  char *name;          // what reports call it
+  int pid;             // the process that holds it
+};
+
+#endif

@@ -1,0 +1,25 @@
+#ifndef STAT_H
+#define STAT_H
+
+#define T_DIR 1
+#define T_FILE 2
+#define T_DEVICE 3
+
+// What fstat tells about an open file.
+struct stat {
+  int dev;      // always 1: there is one file system
+  uint ino;     // number of the inode
+  short type;   // T_DIR, T_FILE or T_DEVICE
+  short nlink;  // names that refer to it
+  uint64 size;  // bytes
+};
+
+// What reading a directory yields: entries of this form, unused ones with
+// inum 0. A name of full length has no NUL.
+#define DIRSIZ 14
+struct dirent {
+  ushort inum;
+  char name[DIRSIZ];
+};
+
+#endif
