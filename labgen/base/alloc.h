@@ -16,12 +16,12 @@ char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // Grows an array for one more element: GROW(v, count, room) makes room for
 // v[count], doubling, and keeps `room` (elements allocated) up to date.
-#define GROW(v, count, room)                                    \
-  do {                                                          \
-    if ((count) + 1 > (room)) {                                 \
-      (room) = (room) ? 2 * (room) : 8;                         \
-      (v) = xreallocarray((v), (room), sizeof(*(v)));           \
-    }                                                           \
+#define GROW(v, count, room)                          \
+  do {                                                \
+    if ((count) + 1 > (room)) {                       \
+      (room) = (room) ? 2 * (room) : 8;               \
+      (v) = xreallocarray((v), (room), sizeof(*(v))); \
+    }                                                 \
   } while (0)
 
 #endif

@@ -10,7 +10,9 @@ struct buf {
   size_t room;
 };
 
+// clang-format off
 #define BUF_INIT {0}
+// clang-format on
 
 // Frees the bytes; the struct is empty again and may be used again. Safe on a
 // zeroed struct.
@@ -39,8 +41,9 @@ void buf_splice(struct buf *b, size_t pos, size_t len, const void *bytes,
 
 // The escaping writers: the only way by which bytes that a student controls
 // reach a terminal or a report. Invalid UTF-8 becomes U+FFFD. C0 and C1
-// control characters, and for a terminal also bidirectional controls, become
-// \xNN or \u{NNNN}.
+// control characters (newline and tab too: what one call writes stays within
+// its line), and for a terminal also bidirectional controls, become \xNN or
+// \u{NNNN}.
 void buf_add_terminal(struct buf *b, const char *s, size_t len);
 void buf_add_html(struct buf *b, const char *s, size_t len);  // also for XML
 void buf_add_markdown(struct buf *b, const char *s, size_t len);

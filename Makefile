@@ -1,0 +1,135 @@
+# make            build/labgen
+# make check      build and run all tests; SANITIZE=1 does it with ASan and UBSan
+# make bench      build and run the benchmarks
+# make lint       what must hold of the sources without running them
+# make install    into $(DESTDIR)$(PREFIX)
+#
+# Sources are found by name, so a new file needs no line here:
+#   labgen/*.c  labgen/*/*.c  graders/*.c   the program
+#   tests/test-*.c    fast tests, one binary      tests/boot-*.c  tests that
+#   tests/lib-*.c     helpers of both             boot kernels, one binary
+#   tests/fuzz-*.c    one fuzz target each        tests/bench-*.c, bench/*.c
+#                                                 one benchmark each
+# Kernels are compiled by the Makefile of their own tree, never from here.
+
+# V=1 shows whole command lines.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC := gcc
+PKGS := libgit2 yaml-0.1 libsodium libarchive jansson
+JOBS ?= 2
+
+Q := $(if $(V),,@)
+
+BUILD := build
+CFLAGS ?= -O2 -g
+ifdef SANITIZE
+BUILD := build/san
+CFLAGS := -O1 -g -fno-omit-frame-pointer \
+  -fsanitize=address,undefined -fno-sanitize-recover=undefined
+endif
+
+# Missing packages are the first thing that a new machine shows; say it well.
+ifneq ($(filter-out clean bootstrap,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter check demo lint,$(MAKECMDGOALS)),)
+ifneq ($(shell ./bootstrap.sh >&2 || echo failed),)
+$(error packages are missing; see above)
+endif
+endif
+ifneq ($(shell pkg-config --exists $(PKGS) || echo missing),)
+$(error libraries are missing; run ./bootstrap.sh)
+endif
+LIB_CFLAGS := $(shell pkg-config --cflags $(PKGS))
+LIBS := $(shell pkg-config --libs $(PKGS))
+endif
+
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DLABGEN_VERSION='"$(VERSION)"' \
+  -DLABGEN_BUILD='"$(BUILD)"' -I. -include labgen/base/banned.h \
+  -Wall -Wextra -Werror -Wvla -Wstrict-prototypes -MMD -MP \
+  $(LIB_CFLAGS) $(CFLAGS)
+
+LIB_SRC := $(wildcard labgen/*/*.c graders/*.c)
+CMD_SRC := $(wildcard labgen/*.c)
+TEST_SRC := $(wildcard tests/test-*.c)
+BOOT_SRC := $(wildcard tests/boot-*.c)
+HELP_SRC := $(wildcard tests/lib-*.c)
+FUZZ_SRC := $(wildcard tests/fuzz-*.c)
+BENCH_SRC := $(wildcard bench/*.c tests/bench-*.c)
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+LIB := $(BUILD)/liblabgen.a
+SUITES := $(if $(TEST_SRC),$(BUILD)/test-all) $(if $(BOOT_SRC),$(BUILD)/boot-all)
+FUZZERS := $(patsubst tests/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
+BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
+
+.PHONY: all check bench lint fuzz install uninstall clean bootstrap
+all: $(BUILD)/labgen
+
+$(BUILD)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	@echo "cc $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Made anew, so that an object whose source has gone does not linger in it.
+$(LIB): $(call objects,$(LIB_SRC)) Makefile
+	@rm -f $@
+	$(Q)ar rcsD $@ $(filter %.o,$^)
+
+$(BUILD)/labgen: $(call objects,$(CMD_SRC)) $(LIB)
+	@echo "ld $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/test-all: $(call objects,$(TEST_SRC) $(HELP_SRC)) $(LIB)
+	@echo "ld $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lcriterion
+
+$(BUILD)/boot-all: $(call objects,$(BOOT_SRC) $(HELP_SRC)) $(LIB)
+	@echo "ld $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lcriterion
+
+bench-of = $(filter %/$(1).c,$(BENCH_SRC))
+.SECONDEXPANSION:
+$(BENCHES): $(BUILD)/bench/%: $$(call objects,$$(call bench-of,%)) $(LIB)
+	@mkdir -p $(@D)
+	@echo "ld $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# A fuzz target defines LLVMFuzzerTestOneInput(); clang brings the engine.
+FUZZ_CFLAGS = $(filter-out -fno-sanitize-recover%,$(ALL_CFLAGS)) \
+  -O1 -g -fsanitize=fuzzer,address,undefined
+$(BUILD)/fuzz/%: tests/%.c $(LIB_SRC) Makefile
+	@mkdir -p $(@D)
+	@echo "cc $@"
+	$(Q)clang $(FUZZ_CFLAGS) -o $@ $< $(LIB_SRC) $(LIBS)
+
+bootstrap:
+	./bootstrap.sh
+
+check: $(BUILD)/labgen $(SUITES)
+	./tools/run-tests $(BUILD) $(JOBS) $(SUITES)
+
+bench: $(BUILD)/labgen $(BENCHES)
+	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
+
+fuzz: $(FUZZERS)
+
+lint:
+	./tools/lint
+
+# The data goes where data_dir() finds it from the program's own place.
+DATA := templates solutions graders config.yaml
+install: $(BUILD)/labgen
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/labgen
+	install -m 755 $(BUILD)/labgen $(DESTDIR)$(PREFIX)/bin/labgen
+	cp -R $(wildcard $(DATA)) $(DESTDIR)$(PREFIX)/share/labgen/
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/labgen
+	rm -rf $(DESTDIR)$(PREFIX)/share/labgen
+
+clean:
+	rm -rf build
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,58 @@
+// The table of commands, and what all of them say the same way.
+#include "labgen/cmd.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "labgen/base/buf.h"
+
+static const struct command *const commands[] = {
+#define ROW(c) &cmd_##c,
+    LABGEN_COMMANDS(ROW)
+#undef ROW
+};
+
+const struct command *command_find(const char *name)
+{
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    if (strcmp(commands[i]->name, name) == 0)
+      return commands[i];
+  }
+  return NULL;
+}
+
+int command_misused(const struct command *command, const char *fmt, ...)
+{
+  va_list args;
+  fprintf(stderr, "labgen %s: ", command->name);
+  va_start(args, fmt);
+  vfprintf(stderr, fmt, args);
+  va_end(args);
+  fprintf(stderr, "\nTry 'labgen %s --help'.\n", command->name);
+  return error_exit_status(LG_EUSAGE);
+}
+
+int command_failed(struct error *err)
+{
+  int status = error_exit_status(err->code);
+  const char *line = err->message ? err->message : error_name(err->code);
+  while (*line) {
+    size_t len = strcspn(line, "\n");
+    struct buf text = BUF_INIT;
+    buf_add_terminal(&text, line, len);
+    fprintf(stderr, "labgen: %s\n", buf_str(&text));
+    buf_release(&text);
+    line += len + (line[len] == '\n');
+  }
+  error_release(err);
+  return status;
+}
+
+void command_help(const struct command *command)
+{
+  printf("usage: labgen %s%s%s\n\n%s\n", command->name,
+         *command->usage ? " " : "", command->usage, command->summary);
+  if (*command->help)
+    printf("\n%s", command->help);
+}

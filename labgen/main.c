@@ -1,0 +1,47 @@
+// The program: finds the command and runs it.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "labgen/cmd.h"
+
+static int dispatch(int argc, char **argv)
+{
+  if (argc < 2) {
+    fputs("labgen: no command; try 'labgen --help'\n", stderr);
+    return error_exit_status(LG_EUSAGE);
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    puts("labgen " LABGEN_VERSION);
+    return 0;
+  }
+  if (strcmp(argv[1], "--help") == 0)
+    return cmd_help.run(1, argv + 1);
+
+  const struct command *command = command_find(argv[1]);
+  if (!command) {
+    fprintf(stderr, "labgen: there is no command '%s'; try 'labgen --help'\n",
+            argv[1]);
+    return error_exit_status(LG_EUSAGE);
+  }
+  for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (strcmp(argv[i], "--help") == 0) {
+      command_help(command);
+      return 0;
+    }
+  }
+  return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+  int status = dispatch(argc, argv);
+  // What a full disk swallowed was not done.
+  errno = 0;
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fprintf(stderr, "labgen: cannot write the output: %s\n",
+            strerror(errno ? errno : EIO));
+    return error_exit_status(LG_EIO);
+  }
+  return status;
+}
