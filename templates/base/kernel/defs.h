@@ -139,8 +139,10 @@ extern uint ticks;
 extern struct spinlock tickslock;
 void trapinit(void);
 void trapinithart(void);
-void usertrap(void);
+uint64 usertrap(void);
 void prepare_return(void);
+void kerneltrap(void);
+int devintr(void);
 
 // uart.c
 void uartinit(void);
