@@ -34,7 +34,6 @@ int filestat(struct file *f, uint64 addr);
 // fs.c
 void fsinit(void);
 struct inode *namei(char *path);
-struct inode *nameiparent(char *path, char *name);
 struct inode *icreate(char *path, short type, short major, short minor);
 int ilink(char *old, char *new);
 int iunlink(char *path);
@@ -67,6 +66,7 @@ int plic_claim(void);
 void plic_complete(int irq);
 
 // printf.c
+extern volatile int panicked;
 int printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int snprintf(char *buf, unsigned long size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

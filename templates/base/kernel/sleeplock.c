@@ -1,0 +1,61 @@
+// Locks for work that takes long: who must wait gives up the hart and sleeps,
+// interrupts stay on, and the holder may itself sleep. So only a process can
+// wait for one, and never while it holds a spinlock. At boot, when there is no
+// process and no rival, they may be taken all the same.
+#include "types.h"
+#include "riscv.h"
+#include "param.h"
+#include "spinlock.h"
+#include "sleeplock.h"
+#include "proc.h"
+#include "defs.h"
+
+// The pid to write into a lock; 0 while the kernel boots.
+static int
+mypid(void)
+{
+  struct proc *p = myproc();
+  return p ? p->pid : 0;
+}
+
+void
+initsleeplock(struct sleeplock *lk, char *name)
+{
+  *lk = (struct sleeplock){.name = name};
+  initlock(&lk->lk, "sleep lock");
+}
+
+void
+acquiresleep(struct sleeplock *lk)
+{
+  int pid = mypid();
+
+  acquire(&lk->lk);
+  // A wakeup is a hint: another process may have been quicker.
+  while (lk->locked)
+    sleep(lk, &lk->lk);
+  lk->pid = pid;
+  lk->locked = 1;
+  release(&lk->lk);
+}
+
+void
+releasesleep(struct sleeplock *lk)
+{
+  acquire(&lk->lk);
+  lk->pid = lk->locked = 0;
+  wakeup(lk);
+  release(&lk->lk);
+}
+
+// Does the calling process hold the lock?
+int
+holdingsleep(struct sleeplock *lk)
+{
+  int mine, pid = mypid();
+
+  acquire(&lk->lk);
+  mine = lk->locked && lk->pid == pid;
+  release(&lk->lk);
+  return mine;
+}
