@@ -29,8 +29,7 @@ struct image {
 };
 
 // Reads exactly n bytes of the file at off into kernel memory. Returns 0 or -1.
-static int
-fetch(struct inode *ip, uint64 off, void *dst, uint64 n)
+static int fetch(struct inode *ip, uint64 off, void *dst, uint64 n)
 {
   if (off > ip->size || n > ip->size - off)
     return -1;
@@ -39,8 +38,7 @@ fetch(struct inode *ip, uint64 off, void *dst, uint64 n)
 
 // Grows the image up to the address end with pages of zeros that the user can
 // read, and perm besides. Returns 0 or -1.
-static int
-grow(struct image *im, uint64 end, int perm)
+static int grow(struct image *im, uint64 end, int perm)
 {
   uint64 start = PGROUNDUP(im->size);
 
@@ -53,12 +51,12 @@ grow(struct image *im, uint64 end, int perm)
 
 // Puts a segment into the image. Segments start on page boundaries and come in
 // ascending order; pages between two of them can only be read. Returns 0 or -1.
-static int
-addsegment(struct image *im, struct inode *ip, struct elfsegment *seg)
+static int addsegment(struct image *im, struct inode *ip,
+                      struct elfsegment *seg)
 {
   uint64 va = seg->p_vaddr;
-  int perm = (seg->p_flags & PF_W ? PTE_W : 0) |
-             (seg->p_flags & PF_X ? PTE_X : 0);
+  int perm =
+      (seg->p_flags & PF_W ? PTE_W : 0) | (seg->p_flags & PF_X ? PTE_X : 0);
 
   if (va % PGSIZE || va < PGROUNDUP(im->size) || va > MAXSEGMENT ||
       seg->p_memsz > MAXSEGMENT - va || seg->p_filesz > seg->p_memsz)
@@ -78,8 +76,7 @@ addsegment(struct image *im, struct inode *ip, struct elfsegment *seg)
 }
 
 // Loads the program in a file. Returns 0 or -1.
-static int
-load(struct image *im, struct inode *ip)
+static int load(struct image *im, struct inode *ip)
 {
   struct elfheader head;
   struct elfsegment seg;
@@ -104,8 +101,7 @@ load(struct image *im, struct inode *ip)
 // Adds the stack, and at its top the arguments: first the array of pointers
 // with a null one at its end, then the strings. Returns the number of
 // arguments, or -1 if there are too many or they do not fit.
-static int
-addstack(struct image *im, char **argv)
+static int addstack(struct image *im, char **argv)
 {
   uint64 guard = PGROUNDUP(im->size), top = guard + STACKROOM;
   uint64 bytes = 0;
@@ -143,8 +139,7 @@ addstack(struct image *im, char **argv)
 
 // Makes an image of the program in the file and the arguments. Returns the
 // number of arguments, or -1 with nothing taken.
-static int
-build(struct image *im, struct inode *ip, char **argv)
+static int build(struct image *im, struct inode *ip, char **argv)
 {
   int argc = -1;
 
@@ -165,8 +160,7 @@ build(struct image *im, struct inode *ip, char **argv)
 // of kernel strings that ends with a null pointer. Returns the number of
 // arguments, which the system call hands to main, or -1 with the process as it
 // was.
-int
-kexec(char *path, char **argv)
+int kexec(char *path, char **argv)
 {
   struct proc *p = myproc();
   struct image im;

@@ -21,16 +21,14 @@ static struct {
   struct file file[NFILE];
 } ftable;
 
-void
-fileinit(void)
+void fileinit(void)
 {
   initlock(&ftable.lock, "ftable");
 }
 
 // Takes a free slot, as a file of no kind with one reference. Returns 0 if the
 // table is full.
-struct file *
-filealloc(void)
+struct file *filealloc(void)
 {
   struct file *found = 0;
 
@@ -47,8 +45,7 @@ filealloc(void)
 }
 
 // Changes the number of references. Returns the new number.
-static int
-addref(struct file *f, int change)
+static int addref(struct file *f, int change)
 {
   acquire(&ftable.lock);
   int ref = f->ref += change;
@@ -57,16 +54,14 @@ addref(struct file *f, int change)
 }
 
 // One more reference to f. Returns f.
-struct file *
-filedup(struct file *f)
+struct file *filedup(struct file *f)
 {
   addref(f, 1);
   return f;
 }
 
 // Gives up a reference; the last one closes the file.
-void
-fileclose(struct file *f)
+void fileclose(struct file *f)
 {
   if (addref(f, -1) > 0)
     return;
@@ -81,8 +76,7 @@ fileclose(struct file *f)
 }
 
 // The driver behind a device file; a number without one gives an empty entry.
-static struct devsw
-driver(struct file *f)
+static struct devsw driver(struct file *f)
 {
   int major = f->ip->major;
   return major >= 0 && major < NDEV ? devsw[major] : (struct devsw){0};
@@ -90,8 +84,7 @@ driver(struct file *f)
 
 // Reads up to n bytes to user address addr. Returns the bytes read, 0 at the
 // end, or -1.
-int
-fileread(struct file *f, uint64 addr, int n)
+int fileread(struct file *f, uint64 addr, int n)
 {
   int r = -1;
 
@@ -115,8 +108,7 @@ fileread(struct file *f, uint64 addr, int n)
 
 // Writes n bytes from user address addr. Returns the bytes written, fewer than
 // n only if something ran out or failed on the way, or -1.
-int
-filewrite(struct file *f, uint64 addr, int n)
+int filewrite(struct file *f, uint64 addr, int n)
 {
   int r = -1;
 
@@ -140,8 +132,7 @@ filewrite(struct file *f, uint64 addr, int n)
 
 // Copies a struct stat to user address addr. Returns 0, or -1 if the file has
 // no inode or the address is bad.
-int
-filestat(struct file *f, uint64 addr)
+int filestat(struct file *f, uint64 addr)
 {
   struct stat st;
 

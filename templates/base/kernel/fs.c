@@ -55,11 +55,10 @@ struct place {
   char name[DIRSIZ];  // the last name; no NUL if it fills the array
 };
 
-// ---- blocks ------------------------------------------------------------------
+// ---- blocks ----------------------------------------------------------------
 
 // Takes a block from the pool, with anything in it. Returns 0 if none is left.
-static ushort
-takeblock(void)
+static ushort takeblock(void)
 {
   acquire(&pool.lock);
   ushort b = pool.free;
@@ -70,8 +69,7 @@ takeblock(void)
 }
 
 // Gives the chain of blocks from first to last back to the pool.
-static void
-giveblocks(ushort first, ushort last)
+static void giveblocks(ushort first, ushort last)
 {
   acquire(&pool.lock);
   pool.next[last] = pool.free;
@@ -80,8 +78,7 @@ giveblocks(ushort first, ushort last)
 }
 
 // Makes a block the last one of a file.
-static void
-appendblock(struct inode *ip, ushort b)
+static void appendblock(struct inode *ip, ushort b)
 {
   if (ip->first)
     pool.next[ip->last] = b;
@@ -92,8 +89,7 @@ appendblock(struct inode *ip, ushort b)
 
 // The block with the byte at off, which must exist. The search starts from the
 // block found last time, so going through a file costs one step a block.
-static ushort
-blockof(struct inode *ip, uint off)
+static ushort blockof(struct inode *ip, uint off)
 {
   uint index = off / BSIZE;
 
@@ -106,11 +102,10 @@ blockof(struct inode *ip, uint off)
   return ip->near;
 }
 
-// ---- inodes ------------------------------------------------------------------
+// ---- inodes ----------------------------------------------------------------
 
 // Takes a free inode: no name, one reference, empty. Returns 0 if all are used.
-static struct inode *
-newinode(short type, short major, short minor)
+static struct inode *newinode(short type, short major, short minor)
 {
   struct inode *ip, *end = itable.inode + NINODE;
 
@@ -130,8 +125,7 @@ newinode(short type, short major, short minor)
 }
 
 // Notes that a name of ip came (change 1) or went (-1). names must be held.
-static void
-countlink(struct inode *ip, int change)
+static void countlink(struct inode *ip, int change)
 {
   acquire(&itable.lock);
   ip->nlink += change;
@@ -139,8 +133,7 @@ countlink(struct inode *ip, int change)
 }
 
 // One more reference to ip. Returns ip.
-struct inode *
-idup(struct inode *ip)
+struct inode *idup(struct inode *ip)
 {
   acquire(&itable.lock);
   ip->ref++;
@@ -149,8 +142,7 @@ idup(struct inode *ip)
 }
 
 // Gives up a reference. The last one frees an inode that has no name.
-void
-iput(struct inode *ip)
+void iput(struct inode *ip)
 {
   acquire(&itable.lock);
   int unused = --ip->ref == 0 && ip->nlink == 0;
@@ -165,30 +157,26 @@ iput(struct inode *ip)
 }
 
 // Waits for the inode's contents. The caller must have a reference.
-void
-ilock(struct inode *ip)
+void ilock(struct inode *ip)
 {
   acquiresleep(&ip->lock);
 }
 
-void
-iunlock(struct inode *ip)
+void iunlock(struct inode *ip)
 {
   if (!holdingsleep(&ip->lock))
     panic("iunlock");
   releasesleep(&ip->lock);
 }
 
-void
-iunlockput(struct inode *ip)
+void iunlockput(struct inode *ip)
 {
   iunlock(ip);
   iput(ip);
 }
 
 // Empties a file. ip->lock must be held, unless nobody else can reach ip.
-void
-itrunc(struct inode *ip)
+void itrunc(struct inode *ip)
 {
   if (ip->first)
     giveblocks(ip->first, ip->last);
@@ -197,8 +185,7 @@ itrunc(struct inode *ip)
 }
 
 // Tells about the inode. ip->lock must be held.
-void
-stati(struct inode *ip, struct stat *st)
+void stati(struct inode *ip, struct stat *st)
 {
   memset(st, 0, sizeof(*st));
   st->dev = 1;
@@ -211,8 +198,7 @@ stati(struct inode *ip, struct stat *st)
 }
 
 // The part of a transfer of n bytes at off that lies in one block.
-static uint
-runlength(uint off, uint n)
+static uint runlength(uint off, uint n)
 {
   uint room = BSIZE - off % BSIZE;
   return n < room ? n : room;
@@ -220,8 +206,7 @@ runlength(uint off, uint n)
 
 // What a transfer that wanted n bytes and moved done of them returns: -1 if it
 // failed before the first one.
-static int
-outcome(uint done, uint n)
+static int outcome(uint done, uint n)
 {
   return done == 0 && n > 0 ? -1 : (int)done;
 }
@@ -230,8 +215,7 @@ outcome(uint done, uint n)
 // is 1. Stops at the end of the file, and where dst ends to be writable.
 // Returns the bytes copied, or -1 if there were some but none could be copied.
 // ip->lock must be held.
-int
-readi(struct inode *ip, int user_dst, uint64 dst, uint off, uint n)
+int readi(struct inode *ip, int user_dst, uint64 dst, uint off, uint n)
 {
   uint done, run;
 
@@ -254,8 +238,7 @@ readi(struct inode *ip, int user_dst, uint64 dst, uint off, uint n)
 // off, and makes the file longer if need be. Stops when the blocks run out,
 // and where src ends to be readable. Returns the bytes copied, or -1 if none
 // could be, or if off is beyond the end. ip->lock must be held.
-int
-writei(struct inode *ip, int user_src, uint64 src, uint off, uint n)
+int writei(struct inode *ip, int user_src, uint64 src, uint off, uint n)
 {
   uint done, run;
 
@@ -285,12 +268,11 @@ writei(struct inode *ip, int user_src, uint64 src, uint off, uint n)
   return outcome(done, n);
 }
 
-// ---- directories: names must be held, except in fsinit -----------------------
+// ---- directories: names must be held, except in fsinit ---------------------
 
 // Finds a name in a directory. Returns its inode and sets *slot to the entry's
 // offset; or returns 0 and sets *slot to an offset where the name may go.
-static struct inode *
-lookup(struct inode *dir, const char *name, uint *slot)
+static struct inode *lookup(struct inode *dir, const char *name, uint *slot)
 {
   uint off = 0;
 
@@ -313,8 +295,7 @@ lookup(struct inode *dir, const char *name, uint *slot)
 
 // Writes an entry, which is unused if inum is 0. Returns 0, or -1 if there is
 // no block to make the directory longer; an existing slot never fails.
-static int
-setentry(struct inode *dir, uint slot, uint inum, const char *name)
+static int setentry(struct inode *dir, uint slot, uint inum, const char *name)
 {
   struct dirent entry = {.inum = inum};
 
@@ -326,8 +307,7 @@ setentry(struct inode *dir, uint slot, uint inum, const char *name)
 }
 
 // Does a directory hold nothing but "." and ".."? They are its first entries.
-static int
-isempty(struct inode *dir)
+static int isempty(struct inode *dir)
 {
   uint off = 0;
 
@@ -342,8 +322,7 @@ isempty(struct inode *dir)
 
 // Puts ip under the given name into at->dir, in which the name must not exist.
 // Returns 0, or -1 if the directory was removed, or if there is no room.
-static int
-enter(struct place *at, struct inode *ip)
+static int enter(struct place *at, struct inode *ip)
 {
   if (at->dir->nlink == 0 || ip->nlink == MAXLINK)
     return -1;
@@ -355,16 +334,16 @@ enter(struct place *at, struct inode *ip)
 
 // Makes a new inode with the name that at describes. Returns it with a
 // reference, or 0; whatever was taken until then is given back.
-static struct inode *
-make(struct place *at, short type, short major, short minor)
+static struct inode *make(struct place *at, short type, short major,
+                          short minor)
 {
   struct inode *ip = newinode(type, major, minor);
 
   if (ip == 0)
     return 0;
-  if (type == T_DIR && (setentry(ip, 0, ip->inum, ".") < 0 ||
-                        setentry(ip, sizeof(struct dirent), at->dir->inum,
-                                 "..") < 0)) {
+  if (type == T_DIR &&
+      (setentry(ip, 0, ip->inum, ".") < 0 ||
+       setentry(ip, sizeof(struct dirent), at->dir->inum, "..") < 0)) {
     iput(ip);
     return 0;
   }
@@ -377,12 +356,11 @@ make(struct place *at, short type, short major, short minor)
   return ip;
 }
 
-// ---- paths -------------------------------------------------------------------
+// ---- paths -----------------------------------------------------------------
 
 // Takes the first name off a path, cut to DIRSIZ bytes and padded with NULs.
 // Returns the rest of the path, or 0 if there is no name in it.
-static const char *
-firstname(const char *path, char *name)
+static const char *firstname(const char *path, char *name)
 {
   int len = 0;
 
@@ -399,8 +377,7 @@ firstname(const char *path, char *name)
 
 // Follows a path to its end. All but the last name must exist and be
 // directories. Returns 0, or -1 if there is no such place. names must be held.
-static int
-resolve(const char *path, struct place *at)
+static int resolve(const char *path, struct place *at)
 {
   if (*path == 0)
     return -1;
@@ -417,8 +394,7 @@ resolve(const char *path, struct place *at)
 
 // What a path names, with a reference for the caller, not locked. Returns 0 if
 // there is no such thing.
-struct inode *
-namei(char *path)
+struct inode *namei(char *path)
 {
   struct place at;
   struct inode *ip = 0;
@@ -433,8 +409,7 @@ namei(char *path)
 // Makes a file, a directory or a device. Returns its inode with a reference
 // for the caller, not locked, or 0. The name must be new, except that asking
 // for a T_FILE also finds a file or a device that exists.
-struct inode *
-icreate(char *path, short type, short major, short minor)
+struct inode *icreate(char *path, short type, short major, short minor)
 {
   struct place at;
   struct inode *ip = 0;
@@ -452,8 +427,7 @@ icreate(char *path, short type, short major, short minor)
 
 // Gives what old names the further name new. Returns 0, or -1: a directory
 // cannot have a second name.
-int
-ilink(char *old, char *new)
+int ilink(char *old, char *new)
 {
   struct place from, to;
   int r = -1;
@@ -467,8 +441,7 @@ ilink(char *old, char *new)
 }
 
 // May the entry that at describes be removed?
-static int
-removable(struct place *at)
+static int removable(struct place *at)
 {
   if (at->dir == 0 || at->ip == 0)
     return 0;
@@ -481,8 +454,7 @@ removable(struct place *at)
 // Removes a name. Returns 0, or -1: "/", ".", ".." and a directory that is not
 // empty stay. What is open, or somebody's cwd, lives on without a name; such a
 // directory has no entries any more, not even ".", and takes no new ones.
-int
-iunlink(char *path)
+int iunlink(char *path)
 {
   struct place at;
   struct inode *ip = 0;
@@ -506,12 +478,11 @@ iunlink(char *path)
   return 0;
 }
 
-// ---- boot --------------------------------------------------------------------
+// ---- boot ------------------------------------------------------------------
 
 // Sets up the pools, the root directory and the files from the kernel's image.
 // To be called once, before any process runs.
-void
-fsinit(void)
+void fsinit(void)
 {
   initsleeplock(&names, "names");
   initlock(&itable.lock, "itable");

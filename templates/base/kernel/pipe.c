@@ -31,8 +31,7 @@ _Static_assert(sizeof(struct pipe) <= PGSIZE, "a pipe must fit into a page");
 
 // Makes a pipe and a file for each of its ends. Returns 0, or -1 with nothing
 // taken.
-int
-pipealloc(struct file **rf, struct file **wf)
+int pipealloc(struct file **rf, struct file **wf)
 {
   struct file *end[2] = {filealloc(), filealloc()};
   struct pipe *pi = end[READER] && end[WRITER] ? kalloc() : 0;
@@ -59,8 +58,7 @@ pipealloc(struct file **rf, struct file **wf)
 }
 
 // Closes one end. Who sleeps at the other one wakes up to see it.
-void
-pipeclose(struct pipe *pi, int writable)
+void pipeclose(struct pipe *pi, int writable)
 {
   int end = writable ? WRITER : READER;
 
@@ -75,8 +73,7 @@ pipeclose(struct pipe *pi, int writable)
 
 // Sleeps at one end of the pipe until the other end does something. Returns 0,
 // or -1 if the process was killed. The lock must be held, and is held after.
-static int
-waitat(struct pipe *pi, int end)
+static int waitat(struct pipe *pi, int end)
 {
   if (killed(myproc()))
     return -1;
@@ -89,8 +86,7 @@ waitat(struct pipe *pi, int end)
 // long a run as neither leaves the array nor passes the other end. Returns the
 // bytes moved, or -1 if the first of them met a bad address. The lock must be
 // held.
-static int
-transfer(struct pipe *pi, int end, uint64 addr, int n)
+static int transfer(struct pipe *pi, int end, uint64 addr, int n)
 {
   pagetable_t pagetable = myproc()->pagetable;
   int moved = 0;
@@ -105,8 +101,9 @@ transfer(struct pipe *pi, int end, uint64 addr, int n)
     if (run == 0)
       break;
 
-    int r = end == WRITER ? copyin(pagetable, pi->ring + at, addr + moved, run)
-                          : copyout(pagetable, addr + moved, pi->ring + at, run);
+    int r = end == WRITER
+                ? copyin(pagetable, pi->ring + at, addr + moved, run)
+                : copyout(pagetable, addr + moved, pi->ring + at, run);
     if (r < 0)
       return moved ? moved : -1;
     if (end == READER)
@@ -122,8 +119,7 @@ transfer(struct pipe *pi, int end, uint64 addr, int n)
 // Waits for at least one byte, and reads up to n to user address addr. Returns
 // the bytes read, 0 if there will be no more, or -1 if the process was killed
 // or the address is bad.
-int
-piperead(struct pipe *pi, uint64 addr, int n)
+int piperead(struct pipe *pi, uint64 addr, int n)
 {
   int r = 0;
 
@@ -139,8 +135,7 @@ piperead(struct pipe *pi, uint64 addr, int n)
 // Writes n bytes from user address addr, and waits for room as often as
 // needed. Returns n; or what was written until a bad address; or -1 if there
 // is no reader, the process was killed, or the first address was bad.
-int
-pipewrite(struct pipe *pi, uint64 addr, int n)
+int pipewrite(struct pipe *pi, uint64 addr, int n)
 {
   int done = 0, r = 0;
 

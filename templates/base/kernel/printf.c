@@ -36,8 +36,7 @@ struct field {
   char pad;
 };
 
-static void
-put(struct sink *out, char c)
+static void put(struct sink *out, char c)
 {
   if (out->buf == 0)
     consputc(c);
@@ -46,15 +45,13 @@ put(struct sink *out, char c)
   out->len++;
 }
 
-static void
-pad(struct sink *out, char c, int count)
+static void pad(struct sink *out, char c, int count)
 {
   while (count-- > 0)
     put(out, c);
 }
 
-static void
-puttext(struct sink *out, struct field f, const char *text, int len)
+static void puttext(struct sink *out, struct field f, const char *text, int len)
 {
   if (!f.left)
     pad(out, ' ', f.width - len);
@@ -65,9 +62,8 @@ puttext(struct sink *out, struct field f, const char *text, int len)
 }
 
 // sign is "-", "0x" or "", and counts as a part of the field.
-static void
-putnumber(struct sink *out, struct field f, const char *sign, uint64 value,
-          int base)
+static void putnumber(struct sink *out, struct field f, const char *sign,
+                      uint64 value, int base)
 {
   char text[24];  // 20 digits hold any value in base 10
   int at = sizeof(text), signlen = strlen(sign);
@@ -91,8 +87,7 @@ putnumber(struct sink *out, struct field f, const char *sign, uint64 value,
 
 // Prints the conversion whose text begins at p, just after the percent sign.
 // Returns where the format goes on.
-static const char *
-convert(struct sink *out, const char *p, va_list *args)
+static const char *convert(struct sink *out, const char *p, va_list *args)
 {
   const char *start = p;
   struct field f = {.pad = ' '};
@@ -147,8 +142,7 @@ convert(struct sink *out, const char *p, va_list *args)
   return p + 1;
 }
 
-static void
-format(struct sink *out, const char *fmt, va_list *args)
+static void format(struct sink *out, const char *fmt, va_list *args)
 {
   while (*fmt) {
     if (*fmt == '%')
@@ -159,8 +153,7 @@ format(struct sink *out, const char *fmt, va_list *args)
 }
 
 // Prints to the console. Returns the number of characters.
-int
-printf(const char *fmt, ...)
+int printf(const char *fmt, ...)
 {
   struct sink console = {0};
   int locking = !panicking;
@@ -179,8 +172,7 @@ printf(const char *fmt, ...)
 // Prints into the size bytes of buf. What does not fit is left out; the last
 // byte is always a NUL, unless size is 0. Returns the length of the whole text
 // without its NUL, so a result of size or more means that some was left out.
-int
-snprintf(char *buf, unsigned long size, const char *fmt, ...)
+int snprintf(char *buf, unsigned long size, const char *fmt, ...)
 {
   char nothing;
   struct sink memory = {size ? buf : &nothing, size, 0};
@@ -197,8 +189,7 @@ snprintf(char *buf, unsigned long size, const char *fmt, ...)
 // Prints why the kernel cannot go on, and stops this hart for ever. The others
 // stop when they next write to the console. If several harts panic at once,
 // the first one speaks.
-void
-panic(char *s)
+void panic(char *s)
 {
   intr_off();
   if (__sync_lock_test_and_set(&panicking, 1) == 0) {
@@ -209,8 +200,7 @@ panic(char *s)
     asm volatile("wfi");
 }
 
-void
-printfinit(void)
+void printfinit(void)
 {
   initlock(&prlock, "pr");
 }

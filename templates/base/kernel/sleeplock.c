@@ -11,22 +11,19 @@
 #include "defs.h"
 
 // The pid to write into a lock; 0 while the kernel boots.
-static int
-mypid(void)
+static int mypid(void)
 {
   struct proc *p = myproc();
   return p ? p->pid : 0;
 }
 
-void
-initsleeplock(struct sleeplock *lk, char *name)
+void initsleeplock(struct sleeplock *lk, char *name)
 {
   *lk = (struct sleeplock){.name = name};
   initlock(&lk->lk, "sleep lock");
 }
 
-void
-acquiresleep(struct sleeplock *lk)
+void acquiresleep(struct sleeplock *lk)
 {
   int pid = mypid();
 
@@ -39,8 +36,7 @@ acquiresleep(struct sleeplock *lk)
   release(&lk->lk);
 }
 
-void
-releasesleep(struct sleeplock *lk)
+void releasesleep(struct sleeplock *lk)
 {
   acquire(&lk->lk);
   lk->pid = lk->locked = 0;
@@ -49,8 +45,7 @@ releasesleep(struct sleeplock *lk)
 }
 
 // Does the calling process hold the lock?
-int
-holdingsleep(struct sleeplock *lk)
+int holdingsleep(struct sleeplock *lk)
 {
   int mine, pid = mypid();
 

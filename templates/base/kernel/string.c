@@ -1,14 +1,12 @@
 // Memory and string functions, with their usual contracts. Every page is
 // filled when it is freed and again when it is allocated, so memset and
 // memmove work in 64-bit words, eight at a time. Words are only ever accessed
-// at their own alignment: a machine may trap on anything else.
+// at their own alignment: a machine may trap on anything else. The Makefile's
+// -fno-tree-loop-distribute-patterns keeps the compiler from recognising the
+// loops as memset and memmove, and turning each into a call of itself.
 #include "types.h"
 #include "riscv.h"
 #include "defs.h"
-
-// Keeps the compiler from recognising the loops below as memset and memmove,
-// and turning each into a call of itself.
-#pragma GCC optimize("no-tree-loop-distribute-patterns")
 
 // A word that may overlay objects of any type.
 typedef uint64 __attribute__((may_alias)) word;
@@ -17,8 +15,7 @@ typedef uint64 __attribute__((may_alias)) word;
 #define GROUP (8 * WORD)
 #define MISALIGNED(address) ((uint64)(address) % WORD)
 
-void *
-memset(void *dst, int c, uint n)
+void *memset(void *dst, int c, uint n)
 {
   uchar *p = dst;
   uchar *end = p + n;
@@ -46,8 +43,7 @@ memset(void *dst, int c, uint n)
 
 // Copies upwards from the first byte. Right when dst lies below src, or when
 // the two do not overlap.
-static void
-copyup(uchar *d, const uchar *s, uint n)
+static void copyup(uchar *d, const uchar *s, uint n)
 {
   if (MISALIGNED(d) == MISALIGNED(s)) {
     for (; n && MISALIGNED(d); n--)
@@ -68,8 +64,7 @@ copyup(uchar *d, const uchar *s, uint n)
 }
 
 // Copies downwards from the last byte: for a dst that lies within the source.
-static void
-copydown(uchar *d, const uchar *s, uint n)
+static void copydown(uchar *d, const uchar *s, uint n)
 {
   if (MISALIGNED(d) == MISALIGNED(s)) {
     for (; n && MISALIGNED(d + n); n--)
@@ -81,8 +76,7 @@ copydown(uchar *d, const uchar *s, uint n)
     d[n - 1] = s[n - 1];
 }
 
-void *
-memmove(void *dst, const void *src, uint n)
+void *memmove(void *dst, const void *src, uint n)
 {
   // As unsigned numbers: dst - src < n only if dst is inside the source.
   if ((uint64)dst - (uint64)src < n)
@@ -93,14 +87,12 @@ memmove(void *dst, const void *src, uint n)
 }
 
 // For the compiler, which may call it to copy a struct.
-void *
-memcpy(void *dst, const void *src, uint n)
+void *memcpy(void *dst, const void *src, uint n)
 {
   return memmove(dst, src, n);
 }
 
-int
-memcmp(const void *a, const void *b, uint n)
+int memcmp(const void *a, const void *b, uint n)
 {
   const uchar *x = a, *y = b;
 
@@ -110,8 +102,7 @@ memcmp(const void *a, const void *b, uint n)
   return 0;
 }
 
-int
-strlen(const char *s)
+int strlen(const char *s)
 {
   const char *end = s;
 
@@ -120,8 +111,7 @@ strlen(const char *s)
   return end - s;
 }
 
-int
-strncmp(const char *a, const char *b, uint n)
+int strncmp(const char *a, const char *b, uint n)
 {
   for (uint i = 0; i < n; i++) {
     int difference = (uchar)a[i] - (uchar)b[i];
@@ -133,8 +123,7 @@ strncmp(const char *a, const char *b, uint n)
 
 // Fills what is left of the n bytes with NULs. A src of n bytes or more leaves
 // dst without one.
-char *
-strncpy(char *dst, const char *src, int n)
+char *strncpy(char *dst, const char *src, int n)
 {
   int i = 0;
 
@@ -146,8 +135,7 @@ strncpy(char *dst, const char *src, int n)
 }
 
 // Like strncpy, but dst always ends with a NUL and is not padded.
-char *
-safestrcpy(char *dst, const char *src, int n)
+char *safestrcpy(char *dst, const char *src, int n)
 {
   int i = 0;
 

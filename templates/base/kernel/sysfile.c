@@ -14,18 +14,16 @@
 
 #define FAILED ((uint64)-1)
 
-// ---- descriptors -------------------------------------------------------------
+// ---- descriptors -----------------------------------------------------------
 
 // The open file of a descriptor, or 0.
-static struct file *
-fdfile(int fd)
+static struct file *fdfile(int fd)
 {
   return fd >= 0 && fd < NOFILE ? myproc()->ofile[fd] : 0;
 }
 
 // The open file whose descriptor is system call argument i, or 0.
-static struct file *
-argfile(int i)
+static struct file *argfile(int i)
 {
   int fd;
 
@@ -35,8 +33,7 @@ argfile(int i)
 
 // Gives f the lowest free descriptor, which takes over the caller's reference.
 // Returns the descriptor; or -1, and closes f, if none is free.
-static int
-fdopen(struct file *f)
+static int fdopen(struct file *f)
 {
   struct file **slot = myproc()->ofile;
 
@@ -50,8 +47,7 @@ fdopen(struct file *f)
   return -1;
 }
 
-static void
-fdclose(int fd)
+static void fdclose(int fd)
 {
   struct file **slot = &myproc()->ofile[fd];
   struct file *f = *slot;
@@ -60,8 +56,7 @@ fdclose(int fd)
   fileclose(f);
 }
 
-uint64
-sys_close(void)
+uint64 sys_close(void)
 {
   int fd;
 
@@ -72,8 +67,7 @@ sys_close(void)
   return 0;
 }
 
-uint64
-sys_dup(void)
+uint64 sys_dup(void)
 {
   struct file *f = argfile(0);
   return f ? fdopen(filedup(f)) : -1;
@@ -81,8 +75,7 @@ sys_dup(void)
 
 // read, write and fstat have the same arguments as far as they go: a
 // descriptor, an address and a count.
-static uint64
-transfer(int (*move)(struct file *, uint64, int))
+static uint64 transfer(int (*move)(struct file *, uint64, int))
 {
   struct file *f = argfile(0);
   uint64 addr;
@@ -93,20 +86,17 @@ transfer(int (*move)(struct file *, uint64, int))
   return f ? move(f, addr, n) : -1;
 }
 
-uint64
-sys_read(void)
+uint64 sys_read(void)
 {
   return transfer(fileread);
 }
 
-uint64
-sys_write(void)
+uint64 sys_write(void)
 {
   return transfer(filewrite);
 }
 
-uint64
-sys_fstat(void)
+uint64 sys_fstat(void)
 {
   struct file *f = argfile(0);
   uint64 addr;
@@ -116,8 +106,7 @@ sys_fstat(void)
 }
 
 // pipe(int fd[2])
-uint64
-sys_pipe(void)
+uint64 sys_pipe(void)
 {
   struct file *rf, *wf;
   uint64 addr;
@@ -137,19 +126,17 @@ sys_pipe(void)
   return FAILED;
 }
 
-// ---- names -------------------------------------------------------------------
+// ---- names -----------------------------------------------------------------
 
 // Does an open in this mode ask to change the file?
-static int
-writing(int mode)
+static int writing(int mode)
 {
   return (mode & (O_WRONLY | O_RDWR)) != 0;
 }
 
 // May the inode be opened in this mode? Directories are for reading only, and
 // a device needs a number that can have a driver.
-static int
-mayopen(struct inode *ip, int mode)
+static int mayopen(struct inode *ip, int mode)
 {
   switch (ip->type) {
   case T_DIR:
@@ -162,8 +149,7 @@ mayopen(struct inode *ip, int mode)
 }
 
 // open(path, mode)
-uint64
-sys_open(void)
+uint64 sys_open(void)
 {
   char path[MAXPATH];
   int mode;
@@ -171,8 +157,8 @@ sys_open(void)
   argint(1, &mode);
   if (argstr(0, path, MAXPATH) < 0)
     return FAILED;
-  struct inode *ip = mode & O_CREATE ? icreate(path, T_FILE, 0, 0)
-                                     : namei(path);
+  struct inode *ip =
+      mode & O_CREATE ? icreate(path, T_FILE, 0, 0) : namei(path);
   if (ip == 0)
     return FAILED;
   struct file *f = mayopen(ip, mode) ? filealloc() : 0;
@@ -196,8 +182,7 @@ sys_open(void)
 }
 
 // Fetches the path in argument 0 and makes something there.
-static uint64
-create(short type, short major, short minor)
+static uint64 create(short type, short major, short minor)
 {
   char path[MAXPATH];
 
@@ -210,15 +195,13 @@ create(short type, short major, short minor)
   return 0;
 }
 
-uint64
-sys_mkdir(void)
+uint64 sys_mkdir(void)
 {
   return create(T_DIR, 0, 0);
 }
 
 // mknod(path, major, minor)
-uint64
-sys_mknod(void)
+uint64 sys_mknod(void)
 {
   int major, minor;
 
@@ -229,8 +212,7 @@ sys_mknod(void)
   return create(T_DEVICE, major, minor);
 }
 
-uint64
-sys_chdir(void)
+uint64 sys_chdir(void)
 {
   char path[MAXPATH];
   struct inode *ip = 0;
@@ -249,8 +231,7 @@ sys_chdir(void)
 }
 
 // link(old, new)
-uint64
-sys_link(void)
+uint64 sys_link(void)
 {
   char old[MAXPATH], new[MAXPATH];
 
@@ -259,21 +240,19 @@ sys_link(void)
   return ilink(old, new);
 }
 
-uint64
-sys_unlink(void)
+uint64 sys_unlink(void)
 {
   char path[MAXPATH];
 
   return argstr(0, path, MAXPATH) < 0 ? -1 : iunlink(path);
 }
 
-// ---- exec --------------------------------------------------------------------
+// ---- exec ------------------------------------------------------------------
 
 // Copies the user's array of strings, which ends with a null pointer, to argv,
 // each string into a page of its own. Returns 0 or -1; the pages are the
 // caller's to free in either case, and the first unused element is null.
-static int
-fetchargv(uint64 addr, char *argv[MAXARG + 1])
+static int fetchargv(uint64 addr, char *argv[MAXARG + 1])
 {
   for (int i = 0; i <= MAXARG; i++) {
     uint64 string;
@@ -293,8 +272,7 @@ fetchargv(uint64 addr, char *argv[MAXARG + 1])
 }
 
 // exec(path, argv)
-uint64
-sys_exec(void)
+uint64 sys_exec(void)
 {
   char path[MAXPATH], *argv[MAXARG + 1];
   uint64 addr;

@@ -1,0 +1,3 @@
+kernel/proc.o: kernel/proc.c kernel/types.h kernel/param.h \
+ kernel/memlayout.h kernel/spinlock.h kernel/riscv.h kernel/proc.h \
+ kernel/defs.h

@@ -1,0 +1,2 @@
+kernel/uart.o: kernel/uart.c kernel/types.h kernel/param.h \
+ kernel/memlayout.h kernel/spinlock.h kernel/riscv.h kernel/defs.h
