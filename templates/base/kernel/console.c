@@ -6,16 +6,16 @@
 //   Ctrl-D              end of input
 //   Ctrl-P              prints the processes (procdump)
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "sleeplock.h"
-#include "riscv.h"
-#include "fs.h"
-#include "file.h"
-#include "proc.h"
 #include "defs.h"
+#include "file.h"
+#include "fs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "proc.h"
+#include "riscv.h"
+#include "sleeplock.h"
+#include "spinlock.h"
+#include "types.h"
 
 #define CTRL(letter) ((letter) - '@')
 #define DELETE 0x7f
@@ -32,9 +32,13 @@ static struct {
 } cons;
 
 // Sends one character, for printf and echo. No lock: see uartputc.
-void consputc(int c) { uartputc(c); }
+void consputc(int c)
+{
+  uartputc(c);
+}
 
-static void rubout(void) {
+static void rubout(void)
+{
   static const char erase[] = "\b \b";
 
   cons.typed--;
@@ -44,7 +48,8 @@ static void rubout(void) {
 
 // Adds a typed character to the line; a full ring only has room for the
 // character that ends it.
-static void typed(int c) {
+static void typed(int c)
+{
   int ends = (c == '\n' || c == CTRL('D'));
   uint used = cons.typed - cons.taken;
 
@@ -60,33 +65,35 @@ static void typed(int c) {
 }
 
 // A character has arrived at the UART. Runs in an interrupt.
-void consoleintr(int c) {
+void consoleintr(int c)
+{
   acquire(&cons.lock);
   switch (c) {
-    case CTRL('P'):
-      procdump();
-      break;
-    case CTRL('U'):
-      while (cons.typed != cons.ready)
-        rubout();
-      break;
-    case CTRL('H'):
-    case DELETE:
-      if (cons.typed != cons.ready)
-        rubout();
-      break;
-    case 0:
-      break;
-    default:
-      typed(c == '\r' ? '\n' : c);
-      break;
+  case CTRL('P'):
+    procdump();
+    break;
+  case CTRL('U'):
+    while (cons.typed != cons.ready)
+      rubout();
+    break;
+  case CTRL('H'):
+  case DELETE:
+    if (cons.typed != cons.ready)
+      rubout();
+    break;
+  case 0:
+    break;
+  default:
+    typed(c == '\r' ? '\n' : c);
+    break;
   }
   release(&cons.lock);
 }
 
 // Waits until there is a line, or part of one that an earlier read left. With
 // cons.lock held. -1 if the process was killed meanwhile.
-static int await_input(void) {
+static int await_input(void)
+{
   while (cons.taken == cons.ready) {
     if (killed(myproc()))
       return -1;
@@ -97,7 +104,8 @@ static int await_input(void) {
 
 // Reads up to n bytes to dst, at most to the end of the line. Returns how many,
 // 0 at the end of input, -1 if dst is bad or the process was killed.
-static int consoleread(int user_dst, uint64 dst, int n) {
+static int consoleread(int user_dst, uint64 dst, int n)
+{
   int count = 0;
 
   acquire(&cons.lock);
@@ -127,7 +135,8 @@ static int consoleread(int user_dst, uint64 dst, int n) {
 
 // Writes n bytes from src. They go out in runs of CHUNK that do not mix with
 // those of another process. Returns how many; -1 if the first run is bad.
-static int consolewrite(int user_src, uint64 src, int n) {
+static int consolewrite(int user_src, uint64 src, int n)
+{
   char run[CHUNK];
   int done = 0;
 
@@ -144,7 +153,8 @@ static int consolewrite(int user_src, uint64 src, int n) {
   return done;
 }
 
-void consoleinit(void) {
+void consoleinit(void)
+{
   initlock(&cons.lock, "cons");
   uartinit();
   devsw[CONSOLE].read = consoleread;

@@ -1,11 +1,11 @@
 // The order in which the kernel comes to life.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 // Set by hart 0 when all that the harts share is ready.
 static volatile int started;
@@ -25,14 +25,15 @@ static void (*const each[])(void) = {
 
 // Every hart arrives here from start(), in supervisor mode, with interrupts
 // off and its number in tp.
-void main(void) {
+void main(void)
+{
   int id = cpuid();
 
   if (id == 0) {
     for (uint i = 0; i < NELEM(once); i++)
       once[i]();
-    printf("\nkernel: %ld KiB of memory, at most %d harts\n",
-           PHYSMEM / 1024, NCPU);
+    printf("\nkernel: %ld KiB of memory, at most %d harts\n", PHYSMEM / 1024,
+           NCPU);
     __sync_synchronize();
     started = 1;
   } else {

@@ -5,10 +5,10 @@
 // right. There are no precisions and no floating point.
 #include <stdarg.h>
 
-#include "types.h"
+#include "defs.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "defs.h"
+#include "types.h"
 
 // Held for the length of a printf, so that lines of two harts do not mix.
 static struct spinlock prlock;

@@ -5,13 +5,13 @@
 // sleeps, so that no child's exit falls in between; it is taken before any
 // p->lock.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
 #include "proc.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 struct cpu cpus[NCPU];
 struct proc proc[NPROC];
@@ -35,7 +35,8 @@ static void freeproc(struct proc *p);
 
 // Gives each process slot its kernel stack, high in the kernel's page table,
 // with a hole below it, so that an overflow faults.
-void proc_mapstacks(pagetable_t kpgtbl) {
+void proc_mapstacks(pagetable_t kpgtbl)
+{
   for (int slot = 0; slot < NPROC; slot++) {
     for (int i = 0; i < KSTACKPAGES; i++) {
       void *page = kalloc();
@@ -47,7 +48,8 @@ void proc_mapstacks(pagetable_t kpgtbl) {
   }
 }
 
-void procinit(void) {
+void procinit(void)
+{
   initlock(&pid_lock, "nextpid");
   initlock(&wait_lock, "wait_lock");
   for (int slot = 0; slot < NPROC; slot++) {
@@ -61,14 +63,21 @@ void procinit(void) {
 // The number of the hart that runs this. With interrupts on, a timer interrupt
 // may move the thread to another hart at any moment, and the number names the
 // hart that it left: keep them off for as long as the number is used.
-int cpuid(void) { return r_tp(); }
+int cpuid(void)
+{
+  return r_tp();
+}
 
 // This hart's entry; the same warning holds.
-struct cpu *mycpu(void) { return &cpus[cpuid()]; }
+struct cpu *mycpu(void)
+{
+  return &cpus[cpuid()];
+}
 
 // The process that runs here, 0 if none. The answer stays true when the thread
 // moves, since the process moves with it.
-struct proc *myproc(void) {
+struct proc *myproc(void)
+{
   push_off();
   struct proc *p = mycpu()->proc;
   pop_off();
@@ -79,24 +88,26 @@ struct proc *myproc(void) {
 
 // A page table for p with no user memory, only the two pages at the top. 0
 // without memory.
-pagetable_t proc_pagetable(struct proc *p) {
+pagetable_t proc_pagetable(struct proc *p)
+{
   pagetable_t table = uvmcreate();
 
   if (table == 0)
     return 0;
   // Both lie in one lowest table. It is the first page that needs memory for
   // tables, and the second that cannot fail.
-  if (mappages(table, TRAPFRAME, PGSIZE, (uint64)p->trapframe,
-               PTE_R | PTE_W) == 0 &&
-      mappages(table, TRAMPOLINE, PGSIZE, (uint64)trampoline,
-               PTE_R | PTE_X) == 0)
+  if (mappages(table, TRAPFRAME, PGSIZE, (uint64)p->trapframe, PTE_R | PTE_W) ==
+          0 &&
+      mappages(table, TRAMPOLINE, PGSIZE, (uint64)trampoline, PTE_R | PTE_X) ==
+          0)
     return table;
   proc_freepagetable(table, 0);
   return 0;
 }
 
 // Frees a process's page table and its sz bytes of memory.
-void proc_freepagetable(pagetable_t pagetable, uint64 sz) {
+void proc_freepagetable(pagetable_t pagetable, uint64 sz)
+{
   uvmunmap(pagetable, TRAPFRAME, 1, 0);
   uvmunmap(pagetable, TRAMPOLINE, 1, 0);
   uvmfree(pagetable, sz);
@@ -104,7 +115,8 @@ void proc_freepagetable(pagetable_t pagetable, uint64 sz) {
 
 // Adds n bytes to the current process's memory, or takes them away. 0; -1 if
 // there is no memory, no address space, or less than that to take away.
-int growproc(int n) {
+int growproc(int n)
+{
   struct proc *p = myproc();
   uint64 size = p->sz + n;
 
@@ -124,7 +136,8 @@ int growproc(int n) {
 
 // ---- making processes --------------------------------------------------------
 
-static int newpid(void) {
+static int newpid(void)
+{
   acquire(&pid_lock);
   int pid = ++lastpid;
   release(&pid_lock);
@@ -132,7 +145,8 @@ static int newpid(void) {
 }
 
 // An unused slot, with its lock held; 0 when all are in use.
-static struct proc *findslot(void) {
+static struct proc *findslot(void)
+{
   for (int slot = 0; slot < NPROC; slot++) {
     acquire(&proc[slot].lock);
     if (proc[slot].state == UNUSED)
@@ -144,7 +158,8 @@ static struct proc *findslot(void) {
 
 // Makes a process that has no memory yet and will start in firstrun. Returns
 // it with its lock held; 0 when there is no slot or no memory.
-struct proc *allocproc(void) {
+struct proc *allocproc(void)
+{
   struct proc *p = findslot();
 
   if (p == 0)
@@ -169,7 +184,8 @@ struct proc *allocproc(void) {
 
 // Gives back all that a process has, however little, and its slot. With its
 // lock held.
-static void freeproc(struct proc *p) {
+static void freeproc(struct proc *p)
+{
   if (p->pagetable != 0)
     proc_freepagetable(p->pagetable, p->sz);
   if (p->trapframe != 0)
@@ -188,7 +204,8 @@ static void freeproc(struct proc *p) {
 
 // Something has become runnable: wakes a hart that has nothing to do, if there
 // is one. At most one waker gets each idle hart.
-static void poke(void) {
+static void poke(void)
+{
   __sync_synchronize();  // the new state first, then the look at who is idle
   for (int hart = 0; hart < NCPU; hart++) {
     if (__atomic_load_n(&idle[hart], __ATOMIC_RELAXED) &&
@@ -200,14 +217,16 @@ static void poke(void) {
 }
 
 // With p's lock held.
-static void makerunnable(struct proc *p) {
+static void makerunnable(struct proc *p)
+{
   __atomic_store_n(&p->state, RUNNABLE, __ATOMIC_RELAXED);
   poke();
 }
 
 // The first process that could run, looking from the given slot on and around,
 // with its lock held; 0 if there is none.
-static struct proc *pick(int slot) {
+static struct proc *pick(int slot)
+{
   for (int i = 0; i < NPROC; i++) {
     struct proc *p = &proc[(slot + i) % NPROC];
     if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) != RUNNABLE)
@@ -226,7 +245,8 @@ static struct proc *pick(int slot) {
 // The sleep must not miss a process that becomes runnable after the look: the
 // hart is marked idle first, so the waker sends it an interrupt, and that ends
 // wfi even while interrupts are off.
-void scheduler(void) {
+void scheduler(void)
+{
   struct cpu *c = mycpu();
   int self = cpuid();
   int next = 0;
@@ -260,7 +280,8 @@ void scheduler(void) {
 // Gives the hart back to its scheduler. The caller holds its own p->lock and no
 // other spinlock, and has changed p->state. intena belongs to the thread and not
 // to the hart, so it is carried along.
-void sched(void) {
+void sched(void)
+{
   struct proc *p = myproc();
 
   if (!holding(&p->lock))
@@ -278,7 +299,8 @@ void sched(void) {
 }
 
 // Lets others have the hart for a while.
-void yield(void) {
+void yield(void)
+{
   struct proc *p = myproc();
 
   acquire(&p->lock);
@@ -295,7 +317,8 @@ void yield(void) {
 // A killed process only lets others run: its kill may have come when nobody
 // could see yet that it was about to sleep. Who waits for something that must
 // come will ask again; who need not wait looks at killed() first.
-void sleep(void *chan, struct spinlock *lk) {
+void sleep(void *chan, struct spinlock *lk)
+{
   struct proc *p = myproc();
 
   acquire(&p->lock);
@@ -309,7 +332,8 @@ void sleep(void *chan, struct spinlock *lk) {
 }
 
 // Makes every process runnable that sleeps on chan. Without any p->lock held.
-void wakeup(void *chan) {
+void wakeup(void *chan)
+{
   struct proc *self = myproc();
 
   for (struct proc *p = proc; p < proc + NPROC; p++) {
@@ -325,7 +349,8 @@ void wakeup(void *chan) {
 // ---- the life of a process ---------------------------------------------------
 
 // To user mode, with what stands in the trapframe.
-static void __attribute__((noreturn)) touser(void) {
+static void __attribute__((noreturn)) touser(void)
+{
   uint64 at = TRAMPOLINE + (uint64)(userret - trampoline);
 
   prepare_return();
@@ -334,14 +359,16 @@ static void __attribute__((noreturn)) touser(void) {
 }
 
 // Where a new process starts, coming from the scheduler with its lock held.
-static void firstrun(void) {
+static void firstrun(void)
+{
   release(&myproc()->lock);
   touser();
 }
 
 // The same for the very first process, which has no memory to return to yet:
 // it is a kernel thread until it has loaded a program.
-static void initrun(void) {
+static void initrun(void)
+{
   struct proc *p = myproc();
   char *argv[] = {"/init", 0};
 
@@ -356,7 +383,8 @@ static void initrun(void) {
 }
 
 // Makes the first process.
-void userinit(void) {
+void userinit(void)
+{
   struct proc *p = allocproc();
 
   if (p == 0)
@@ -369,7 +397,8 @@ void userinit(void) {
 }
 
 // What a child shares with its parent: open files and folder.
-static void inherit(struct proc *child, struct proc *parent) {
+static void inherit(struct proc *child, struct proc *parent)
+{
   for (int fd = 0; fd < NOFILE; fd++)
     if (parent->ofile[fd] != 0)
       child->ofile[fd] = filedup(parent->ofile[fd]);
@@ -379,7 +408,8 @@ static void inherit(struct proc *child, struct proc *parent) {
 
 // Makes a copy of the current process. Returns the child's pid, -1 without a
 // slot or memory; the child itself will see 0.
-int kfork(void) {
+int kfork(void)
+{
   struct proc *p = myproc();
   struct proc *child = allocproc();
 
@@ -410,7 +440,8 @@ int kfork(void) {
 }
 
 // Hands p's children to init. With wait_lock held.
-static void abandon(struct proc *p) {
+static void abandon(struct proc *p)
+{
   int any = 0;
 
   for (int slot = 0; slot < NPROC; slot++) {
@@ -424,7 +455,8 @@ static void abandon(struct proc *p) {
 }
 
 // Ends the current process. It stays a zombie until its parent waits for it.
-void kexit(int status) {
+void kexit(int status)
+{
   struct proc *p = myproc();
 
   if (p == initproc)
@@ -451,7 +483,8 @@ void kexit(int status) {
 // Ends the life of a zombie child: its status goes to the user address (if not
 // 0), its slot becomes free. With wait_lock held. Returns its pid, or -1 if the
 // address is bad; then it stays a zombie.
-static int reap(struct proc *child, uint64 addr) {
+static int reap(struct proc *child, uint64 addr)
+{
   int pid = child->pid;
 
   acquire(&child->lock);
@@ -466,7 +499,8 @@ static int reap(struct proc *child, uint64 addr) {
 
 // Looks through p's children. Returns a zombie, or 0 with *any telling whether
 // there are children at all. With wait_lock held.
-static struct proc *findzombie(struct proc *p, int *any) {
+static struct proc *findzombie(struct proc *p, int *any)
+{
   *any = 0;
   for (int slot = 0; slot < NPROC; slot++) {
     if (proc[slot].parent != p)
@@ -484,7 +518,8 @@ static struct proc *findzombie(struct proc *p, int *any) {
 // Waits for a child to exit. Returns its pid, with its status at the user
 // address if that is not 0; -1 without children, if killed, or if the address
 // is bad.
-int kwait(uint64 addr) {
+int kwait(uint64 addr)
+{
   struct proc *p = myproc();
   int any, result = -1;
 
@@ -505,7 +540,8 @@ int kwait(uint64 addr) {
 
 // Asks the process with that pid to exit, which it does when it next leaves the
 // kernel; a sleep ends at once. 0, or -1 if there is no such process.
-int kkill(int pid) {
+int kkill(int pid)
+{
   for (struct proc *p = proc; pid > 0 && p < proc + NPROC; p++) {
     acquire(&p->lock);
     int found = p->pid == pid;
@@ -521,13 +557,15 @@ int kkill(int pid) {
   return -1;
 }
 
-void setkilled(struct proc *p) {
+void setkilled(struct proc *p)
+{
   acquire(&p->lock);
   p->killed = 1;
   release(&p->lock);
 }
 
-int killed(struct proc *p) {
+int killed(struct proc *p)
+{
   acquire(&p->lock);
   int answer = p->killed;
   release(&p->lock);
@@ -537,7 +575,8 @@ int killed(struct proc *p) {
 // ---- for others --------------------------------------------------------------
 
 // copyout or a plain copy, as user_dst says.
-int either_copyout(int user_dst, uint64 dst, void *src, uint64 len) {
+int either_copyout(int user_dst, uint64 dst, void *src, uint64 len)
+{
   if (user_dst)
     return copyout(myproc()->pagetable, dst, src, len);
   memmove((void *)dst, src, len);
@@ -545,7 +584,8 @@ int either_copyout(int user_dst, uint64 dst, void *src, uint64 len) {
 }
 
 // copyin or a plain copy, as user_src says.
-int either_copyin(void *dst, int user_src, uint64 src, uint64 len) {
+int either_copyin(void *dst, int user_src, uint64 src, uint64 len)
+{
   if (user_src)
     return copyin(myproc()->pagetable, dst, src, len);
   memmove(dst, (void *)src, len);
@@ -554,7 +594,8 @@ int either_copyin(void *dst, int user_src, uint64 src, uint64 len) {
 
 // Prints the processes, for Ctrl-P. Takes no lock, so that it works when the
 // kernel is stuck; what it prints may be a moment old.
-void procdump(void) {
+void procdump(void)
+{
   static const char *const words[] = {
       [UNUSED] = "unused",     [USED] = "used",   [SLEEPING] = "sleep",
       [RUNNABLE] = "runnable", [RUNNING] = "run", [ZOMBIE] = "zombie",

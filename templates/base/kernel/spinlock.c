@@ -5,22 +5,24 @@
 // Locks nest, and so does the switching off: push_off counts the levels and
 // pop_off turns interrupts on again at the outermost, if they were on before.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
 #include "spinlock.h"
-#include "riscv.h"
-#include "proc.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "proc.h"
+#include "riscv.h"
+#include "types.h"
 
 // Makes lk a free lock. The name is kept, not copied.
-void initlock(struct spinlock *lk, char *name) {
+void initlock(struct spinlock *lk, char *name)
+{
   *lk = (struct spinlock){.name = name};
 }
 
 // Waits until lk is free and takes it. Interrupts stay off until the matching
 // release.
-void acquire(struct spinlock *lk) {
+void acquire(struct spinlock *lk)
+{
   push_off();
   if (holding(lk))
     panic("acquire");
@@ -38,7 +40,8 @@ void acquire(struct spinlock *lk) {
 }
 
 // Gives lk back. Only the hart that took it may do that.
-void release(struct spinlock *lk) {
+void release(struct spinlock *lk)
+{
   if (!holding(lk))
     panic("release");
   lk->cpu = 0;
@@ -51,12 +54,14 @@ void release(struct spinlock *lk) {
 
 // Whether this hart holds lk. Interrupts must be off, or the answer is about
 // a hart that the caller has left.
-int holding(struct spinlock *lk) {
+int holding(struct spinlock *lk)
+{
   return lk->locked != 0 && lk->cpu == mycpu();
 }
 
 // Turns interrupts off, one level deeper.
-void push_off(void) {
+void push_off(void)
+{
   int were_on = intr_get();
 
   intr_off();  // from here on this thread cannot change harts
@@ -66,7 +71,8 @@ void push_off(void) {
 }
 
 // Undoes one push_off.
-void pop_off(void) {
+void pop_off(void)
+{
   struct cpu *c = mycpu();
 
   if (intr_get())

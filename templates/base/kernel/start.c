@@ -3,10 +3,10 @@
 // Machine mode keeps one job: passing on a hart-to-hart interrupt, which
 // arrives as a machine software interrupt (machinevec in kernelvec.S).
 
-#include "types.h"
-#include "param.h"
 #include "memlayout.h"
+#include "param.h"
 #include "riscv.h"
+#include "types.h"
 
 #define MENVCFG_STCE (1UL << 63)  // the Sstc extension: stimecmp works
 #define MCOUNTEREN_TIME (1L << 1)
@@ -22,7 +22,8 @@ __attribute__((aligned(16))) char bootstack[NCPU][PGSIZE];
 // Two words for machinevec to put registers into.
 static uint64 scratch[NCPU][2];
 
-void start(void) {
+void start(void)
+{
   uint64 hart = r_mhartid();
 
   // The kernel finds out where it runs by reading tp.

@@ -1,61 +1,77 @@
 // System calls about processes, memory and time.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
-#include "proc.h"
-#include "syscall.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "proc.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "syscall.h"
+#include "types.h"
 
-static int intarg(int i) {
+static int intarg(int i)
+{
   int value;
   argint(i, &value);
   return value;
 }
 
-uint64 sys_getpid(void) { return myproc()->pid; }
+uint64 sys_getpid(void)
+{
+  return myproc()->pid;
+}
 
-uint64 sys_fork(void) { return kfork(); }
+uint64 sys_fork(void)
+{
+  return kfork();
+}
 
-uint64 sys_exit(void) { kexit(intarg(0)); }
+uint64 sys_exit(void)
+{
+  kexit(intarg(0));
+}
 
-uint64 sys_wait(void) {
+uint64 sys_wait(void)
+{
   uint64 status;
   argaddr(0, &status);
   return kwait(status);
 }
 
-uint64 sys_kill(void) { return kkill(intarg(0)); }
+uint64 sys_kill(void)
+{
+  return kkill(intarg(0));
+}
 
 // sbrk(n, mode): moves the end of the process's memory by n bytes and returns
 // where it was, or -1. In SBRK_LAZY mode growing takes no page; vmfault does
 // when one is touched.
-uint64 sys_sbrk(void) {
+uint64 sys_sbrk(void)
+{
   struct proc *p = myproc();
   uint64 before = p->sz;
   int n = intarg(0);
 
   switch (intarg(1)) {
-    case SBRK_LAZY:
-      if (n >= 0) {
-        if (n > (long)(TRAPFRAME - before))
-          return -1;
-        p->sz += n;
-        return before;
-      }
-      // shrinking is the same in both modes
-      // fall through
-    case SBRK_EAGER:
-      return growproc(n) < 0 ? (uint64)-1 : before;
-    default:
-      return -1;
+  case SBRK_LAZY:
+    if (n >= 0) {
+      if (n > (long)(TRAPFRAME - before))
+        return -1;
+      p->sz += n;
+      return before;
+    }
+    // shrinking is the same in both modes
+    // fall through
+  case SBRK_EAGER:
+    return growproc(n) < 0 ? (uint64)-1 : before;
+  default:
+    return -1;
   }
 }
 
 // pause(n): sleeps for n clock ticks, 0 for none. -1 if killed meanwhile.
-uint64 sys_pause(void) {
+uint64 sys_pause(void)
+{
   int n = intarg(0);
   int result = 0;
 
@@ -73,7 +89,8 @@ uint64 sys_pause(void) {
 }
 
 // uptime(): clock ticks since the machine started.
-uint64 sys_uptime(void) {
+uint64 sys_uptime(void)
+{
   acquire(&tickslock);
   uint now = ticks;
   release(&tickslock);

@@ -4,13 +4,13 @@
 // System calls run with interrupts on. Everything else runs with interrupts
 // off, page faults too.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
-#include "proc.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "proc.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 // scause, from the table of causes in the privileged specification.
 #define INTERRUPT (1UL << 63)
@@ -30,13 +30,20 @@ struct spinlock tickslock;
 extern char trampoline[], uservec[];  // trampoline.S
 void kernelvec(void);                 // kernelvec.S
 
-void trapinit(void) { initlock(&tickslock, "time"); }
+void trapinit(void)
+{
+  initlock(&tickslock, "time");
+}
 
 // Lets this hart take traps, in the kernel for now.
-void trapinithart(void) { w_stvec((uint64)kernelvec); }
+void trapinithart(void)
+{
+  w_stvec((uint64)kernelvec);
+}
 
 // The hart's clock has rung. Hart 0 keeps the time of day.
-static void clockintr(void) {
+static void clockintr(void)
+{
   if (cpuid() == 0) {
     acquire(&tickslock);
     ticks++;
@@ -46,7 +53,8 @@ static void clockintr(void) {
   w_stimecmp(r_time() + TICK_CYCLES);  // also ends the interrupt
 }
 
-static void externalintr(void) {
+static void externalintr(void)
+{
   int irq = plic_claim();
 
   if (irq == UART0_IRQ)
@@ -58,25 +66,27 @@ static void externalintr(void) {
 }
 
 // Serves the interrupt that scause tells of, if it tells of one.
-int devintr(void) {
+int devintr(void)
+{
   switch (r_scause()) {
-    case TIMER_INTERRUPT:
-      clockintr();
-      return TIME_IS_UP;
-    case EXTERNAL_INTERRUPT:
-      externalintr();
-      return SERVED;
-    case SOFTWARE_INTERRUPT:
-      // Another hart has made a process runnable. Having been woken is all.
-      w_sip(r_sip() & ~IRQ_SSOFT);
-      return SERVED;
-    default:
-      return NOT_OURS;
+  case TIMER_INTERRUPT:
+    clockintr();
+    return TIME_IS_UP;
+  case EXTERNAL_INTERRUPT:
+    externalintr();
+    return SERVED;
+  case SOFTWARE_INTERRUPT:
+    // Another hart has made a process runnable. Having been woken is all.
+    w_sip(r_sip() & ~IRQ_SSOFT);
+    return SERVED;
+  default:
+    return NOT_OURS;
   }
 }
 
 // A page fault is served if it is the first touch of reserved memory.
-static int pagefault(struct proc *p) {
+static int pagefault(struct proc *p)
+{
   uint64 cause = r_scause();
 
   if (cause != LOAD_PAGE_FAULT && cause != STORE_PAGE_FAULT)
@@ -84,7 +94,8 @@ static int pagefault(struct proc *p) {
   return vmfault(p->pagetable, r_stval(), cause == LOAD_PAGE_FAULT) ? 0 : -1;
 }
 
-static void systemcall(struct proc *p) {
+static void systemcall(struct proc *p)
+{
   if (killed(p))
     kexit(-1);
   p->trapframe->epc += 4;  // go on behind the ecall
@@ -96,7 +107,8 @@ static void systemcall(struct proc *p) {
 
 // uservec comes here, on the process's kernel stack. Returns the satp that
 // userret is to load.
-uint64 usertrap(void) {
+uint64 usertrap(void)
+{
   struct proc *p = myproc();
   int served = SERVED;
 
@@ -123,7 +135,8 @@ uint64 usertrap(void) {
 
 // Sets this hart up to go to user mode, and the trapframe for the way back.
 // Interrupts are off from here on.
-void prepare_return(void) {
+void prepare_return(void)
+{
   struct trapframe *tf = myproc()->trapframe;
 
   intr_off();
@@ -140,7 +153,8 @@ void prepare_return(void) {
 
 // kernelvec comes here: the kernel was interrupted, or has done something
 // wrong.
-void kerneltrap(void) {
+void kerneltrap(void)
+{
   uint64 sepc = r_sepc();
   uint64 sstatus = r_sstatus();
 
@@ -150,13 +164,13 @@ void kerneltrap(void) {
     panic("kerneltrap: interrupts are on");
 
   switch (devintr()) {
-    case NOT_OURS:
-      printf("scause=0x%lx sepc=0x%lx stval=0x%lx\n", r_scause(), sepc,
-             r_stval());
-      panic("kerneltrap");
-    case TIME_IS_UP:
-      if (myproc() != 0)
-        yield();
+  case NOT_OURS:
+    printf("scause=0x%lx sepc=0x%lx stval=0x%lx\n", r_scause(), sepc,
+           r_stval());
+    panic("kerneltrap");
+  case TIME_IS_UP:
+    if (myproc() != 0)
+      yield();
   }
 
   // Another thread may have been here in the meantime.

@@ -4,13 +4,13 @@
 // (Sv39). The kernel has one that maps memory at its own address and is never
 // changed after boot; each process has one for user mode.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
-#include "proc.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "proc.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 // Accessed and dirty, set from the start: nobody asks for them, and a machine
 // need not set them by itself.
@@ -22,7 +22,8 @@ extern char etext[];       // kernel.ld: the end of the kernel's code
 extern char trampoline[];  // trampoline.S
 
 // A page full of zeros, or 0.
-static void *zeroed(void) {
+static void *zeroed(void)
+{
   void *page = kalloc();
   return page != 0 ? memset(page, 0, PGSIZE) : 0;
 }
@@ -32,7 +33,8 @@ static void *zeroed(void) {
 // Finds the entry for va in the table of the given level. Tables on the way
 // that are missing are made if alloc says so. 0 if there is none, or if memory
 // has run out.
-static pte_t *descend(pagetable_t table, uint64 va, int level, int alloc) {
+static pte_t *descend(pagetable_t table, uint64 va, int level, int alloc)
+{
   for (int l = 2; l > level; l--) {
     pte_t *e = &table[PX(l, va)];
     if (*e & PTE_V) {
@@ -47,14 +49,16 @@ static pte_t *descend(pagetable_t table, uint64 va, int level, int alloc) {
 }
 
 // The entry of the page that holds va, or 0 (see descend).
-pte_t *walk(pagetable_t pagetable, uint64 va, int alloc) {
+pte_t *walk(pagetable_t pagetable, uint64 va, int alloc)
+{
   return va < MAXVA ? descend(pagetable, va, 0, alloc) : 0;
 }
 
 // Finds the first mapped page from *va on and below end. Returns its entry and
 // sets *va to its address; 0 if there is none. Where a whole table is missing
 // it is passed over in one step: reserved memory may be large.
-static pte_t *nextmapped(pagetable_t pagetable, uint64 *va, uint64 end) {
+static pte_t *nextmapped(pagetable_t pagetable, uint64 *va, uint64 end)
+{
   while (*va < end) {
     pte_t *e = &pagetable[PX(2, *va)];
     int level = 2;
@@ -69,7 +73,8 @@ static pte_t *nextmapped(pagetable_t pagetable, uint64 *va, uint64 end) {
 }
 
 // Frees a tree of tables, whose leaves must have been unmapped.
-static void freetables(pagetable_t table, int level) {
+static void freetables(pagetable_t table, int level)
+{
   for (int i = 0; level > 0 && i < 512; i++)
     if (table[i] & PTE_V)
       freetables((pagetable_t)PTE2PA(table[i]), level - 1);
@@ -78,7 +83,8 @@ static void freetables(pagetable_t table, int level) {
 
 // Maps sz bytes from va to the memory at pa, all multiples of PGSIZE, none
 // mapped yet. 0; -1 if memory for tables ran out, with part of it mapped.
-int mappages(pagetable_t pagetable, uint64 va, uint64 sz, uint64 pa, int perm) {
+int mappages(pagetable_t pagetable, uint64 va, uint64 sz, uint64 pa, int perm)
+{
   if ((va | pa | sz) % PGSIZE != 0 || sz == 0)
     panic("mappages: not whole pages");
 
@@ -97,7 +103,8 @@ int mappages(pagetable_t pagetable, uint64 va, uint64 sz, uint64 pa, int perm) {
 
 // Adds a mapping to the kernel's table while it is being made, with entries of
 // two megabytes where they fit. There is always memory for that at boot.
-void kvmmap(pagetable_t kpgtbl, uint64 va, uint64 pa, uint64 sz, int perm) {
+void kvmmap(pagetable_t kpgtbl, uint64 va, uint64 pa, uint64 sz, int perm)
+{
   for (uint64 step; sz > 0; va += step, pa += step, sz -= step) {
     int level = ((va | pa) % MEGASIZE == 0 && sz >= MEGASIZE);
     step = level ? MEGASIZE : PGSIZE;
@@ -110,7 +117,8 @@ void kvmmap(pagetable_t kpgtbl, uint64 va, uint64 pa, uint64 sz, int perm) {
 
 // Makes the kernel's table. Code can be executed and not written, everything
 // else the other way round.
-void kvminit(void) {
+void kvminit(void)
+{
   const struct {
     uint64 va, pa, sz;
     int perm;
@@ -133,7 +141,8 @@ void kvminit(void) {
 }
 
 // Turns paging on for this hart.
-void kvminithart(void) {
+void kvminithart(void)
+{
   sfence_vma();
   w_satp(MAKE_SATP(kernel_pagetable));
   sfence_vma();
@@ -142,11 +151,15 @@ void kvminithart(void) {
 // ---- user memory -------------------------------------------------------------
 
 // An empty page table, or 0.
-pagetable_t uvmcreate(void) { return zeroed(); }
+pagetable_t uvmcreate(void)
+{
+  return zeroed();
+}
 
 // Removes the mappings of npages pages from va on, and with do_free the pages
 // too. Pages that were never touched (sbrklazy) have none, which is fine.
-void uvmunmap(pagetable_t pagetable, uint64 va, uint64 npages, int do_free) {
+void uvmunmap(pagetable_t pagetable, uint64 va, uint64 npages, int do_free)
+{
   uint64 end = va + npages * PGSIZE;
 
   if (va % PGSIZE != 0)
@@ -160,7 +173,8 @@ void uvmunmap(pagetable_t pagetable, uint64 va, uint64 npages, int do_free) {
 
 // Gives the process a zeroed page at va. 0, or -1 without memory; nothing is
 // kept then.
-static int addpage(pagetable_t pagetable, uint64 va, int perm) {
+static int addpage(pagetable_t pagetable, uint64 va, int perm)
+{
   void *page = zeroed();
 
   if (page == 0)
@@ -174,7 +188,8 @@ static int addpage(pagetable_t pagetable, uint64 va, int perm) {
 // Grows user memory from oldsz to newsz bytes, with pages that are readable
 // and whatever xperm adds. Returns newsz; 0 when memory ran out, and then
 // everything is as before.
-uint64 uvmalloc(pagetable_t pagetable, uint64 oldsz, uint64 newsz, int xperm) {
+uint64 uvmalloc(pagetable_t pagetable, uint64 oldsz, uint64 newsz, int xperm)
+{
   uint64 first = PGROUNDUP(oldsz);
 
   for (uint64 va = first; va < newsz; va += PGSIZE) {
@@ -188,7 +203,8 @@ uint64 uvmalloc(pagetable_t pagetable, uint64 oldsz, uint64 newsz, int xperm) {
 
 // Shrinks user memory to newsz bytes, which may be more than there is: then
 // nothing happens. Returns the size afterwards.
-uint64 uvmdealloc(pagetable_t pagetable, uint64 oldsz, uint64 newsz) {
+uint64 uvmdealloc(pagetable_t pagetable, uint64 oldsz, uint64 newsz)
+{
   if (newsz >= oldsz)
     return oldsz;
 
@@ -200,14 +216,16 @@ uint64 uvmdealloc(pagetable_t pagetable, uint64 oldsz, uint64 newsz) {
 
 // Frees sz bytes of user memory from 0 on, and the page table itself, which
 // must map nothing else any more.
-void uvmfree(pagetable_t pagetable, uint64 sz) {
+void uvmfree(pagetable_t pagetable, uint64 sz)
+{
   uvmunmap(pagetable, 0, PGROUNDUP(sz) / PGSIZE, 1);
   freetables(pagetable, 2);
 }
 
 // Copies the page that entry e of one table maps at va into another table. 0,
 // or -1 without memory.
-static int copypage(pte_t e, pagetable_t new, uint64 va) {
+static int copypage(pte_t e, pagetable_t new, uint64 va)
+{
   void *page = kalloc();
 
   if (page == 0)
@@ -221,7 +239,8 @@ static int copypage(pte_t e, pagetable_t new, uint64 va) {
 
 // Copies a process's sz bytes of memory into an empty page table, for fork.
 // 0; -1 without memory, and then the new table maps nothing.
-int uvmcopy(pagetable_t old, pagetable_t new, uint64 sz) {
+int uvmcopy(pagetable_t old, pagetable_t new, uint64 sz)
+{
   uint64 va = 0;
 
   // What is reserved and not touched stays so in the child.
@@ -236,7 +255,8 @@ int uvmcopy(pagetable_t old, pagetable_t new, uint64 sz) {
 
 // Takes a page away from user mode without unmapping it: the guard below the
 // stack.
-void uvmclear(pagetable_t pagetable, uint64 va) {
+void uvmclear(pagetable_t pagetable, uint64 va)
+{
   pte_t *e = walk(pagetable, va, 0);
 
   if (e == 0)
@@ -248,7 +268,8 @@ void uvmclear(pagetable_t pagetable, uint64 va) {
 
 // The physical address of the page at va if user mode may use it with all of
 // the rights in perm, or 0.
-static uint64 userpage(pagetable_t pagetable, uint64 va, int perm) {
+static uint64 userpage(pagetable_t pagetable, uint64 va, int perm)
+{
   pte_t *e = walk(pagetable, va, 0);
   pte_t need = PTE_V | PTE_U | perm;
 
@@ -256,7 +277,8 @@ static uint64 userpage(pagetable_t pagetable, uint64 va, int perm) {
 }
 
 // As userpage, for reading.
-uint64 walkaddr(pagetable_t pagetable, uint64 va) {
+uint64 walkaddr(pagetable_t pagetable, uint64 va)
+{
   return userpage(pagetable, va, PTE_R);
 }
 
@@ -264,7 +286,8 @@ uint64 walkaddr(pagetable_t pagetable, uint64 va) {
 // memory that sbrklazy reserved, gives it a page and returns its physical
 // address; otherwise, and without memory, 0. Reading and writing are served
 // alike, with a page that can be written.
-uint64 vmfault(pagetable_t pagetable, uint64 va, int read) {
+uint64 vmfault(pagetable_t pagetable, uint64 va, int read)
+{
   struct proc *p = myproc();
   uint64 page = PGROUNDDOWN(va);
   (void)read;
@@ -282,7 +305,8 @@ uint64 vmfault(pagetable_t pagetable, uint64 va, int read) {
 // Where the kernel finds the user's byte at va, or 0. *room becomes how many
 // bytes, at most len, follow from there in the same page.
 static char *reach(pagetable_t pagetable, uint64 va, int perm, uint64 len,
-                   uint64 *room) {
+                   uint64 *room)
+{
   uint64 pa = userpage(pagetable, va, perm);
 
   if (pa == 0 && va < MAXVA)
@@ -296,7 +320,8 @@ static char *reach(pagetable_t pagetable, uint64 va, int perm, uint64 len,
 
 // Copies len bytes to user address dstva. 0; -1 when part of it is not memory
 // that the process may write, and then the bytes before that are written.
-int copyout(pagetable_t pagetable, uint64 dstva, const void *src, uint64 len) {
+int copyout(pagetable_t pagetable, uint64 dstva, const void *src, uint64 len)
+{
   const char *from = src;
 
   for (uint64 n; len > 0; len -= n, dstva += n, from += n) {
@@ -310,7 +335,8 @@ int copyout(pagetable_t pagetable, uint64 dstva, const void *src, uint64 len) {
 
 // Copies len bytes from user address srcva. 0; -1 when part of it is not
 // memory that the process may read.
-int copyin(pagetable_t pagetable, void *dst, uint64 srcva, uint64 len) {
+int copyin(pagetable_t pagetable, void *dst, uint64 srcva, uint64 len)
+{
   char *to = dst;
 
   for (uint64 n; len > 0; len -= n, srcva += n, to += n) {
@@ -324,7 +350,8 @@ int copyin(pagetable_t pagetable, void *dst, uint64 srcva, uint64 len) {
 
 // Copies a string from user address srcva, with its NUL, into max bytes. 0; -1
 // when it does not end within them, or is not readable.
-int copyinstr(pagetable_t pagetable, char *dst, uint64 srcva, uint64 max) {
+int copyinstr(pagetable_t pagetable, char *dst, uint64 srcva, uint64 max)
+{
   for (uint64 n; max > 0; max -= n, srcva += n) {
     char *from = reach(pagetable, srcva, PTE_R, max, &n);
     if (from == 0)
