@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "labgen/cmd.h"
+#include "labgen/run/child.h"
 
 static int dispatch(int argc, char **argv)
 {
@@ -43,5 +44,6 @@ int main(int argc, char **argv)
             strerror(errno ? errno : EIO));
     return error_exit_status(LG_EIO);
   }
+  child_raise_signal();
   return status;
 }
