@@ -3,6 +3,9 @@
 #ifndef DEFS_H
 #define DEFS_H
 
+#include "riscv.h"
+#include "types.h"
+
 struct context;
 struct cpu;
 struct file;

@@ -3,6 +3,8 @@
 #ifndef ELF_H
 #define ELF_H
 
+#include "types.h"
+
 #define ELF_IDENT "\177ELF\2\1"  // magic, 64-bit class, little-endian
 #define ELF_IDENT_LEN 6
 #define ET_EXEC 2     // e_type: a program at fixed addresses

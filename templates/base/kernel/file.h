@@ -1,6 +1,9 @@
 #ifndef FILE_H
 #define FILE_H
 
+#include "param.h"
+#include "types.h"
+
 enum filekind { FD_NONE, FD_PIPE, FD_INODE, FD_DEVICE };
 
 // An open file. Descriptors that came from one open by dup or fork share it,

@@ -2,6 +2,9 @@
 #ifndef FS_H
 #define FS_H
 
+#include "sleeplock.h"
+#include "types.h"
+
 #define BSIZE 1024   // bytes in a block
 #define NBLOCK 4096  // blocks there are; the first one is never used
 #define ROOTINO 1    // inode number of "/"; 0 in a directory entry means unused

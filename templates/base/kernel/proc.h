@@ -1,6 +1,10 @@
 #ifndef PROC_H
 #define PROC_H
 
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+
 // What swtch saves and restores: the registers that a C function must find
 // unchanged after a call. tp is not among them, since it belongs to the hart
 // and not to the thread.

@@ -37,6 +37,8 @@
 
 #ifndef __ASSEMBLER__
 
+#include "types.h"
+
 typedef uint64 pte_t;
 typedef uint64 *pagetable_t;  // 512 entries, one page
 

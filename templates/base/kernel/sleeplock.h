@@ -1,6 +1,8 @@
 #ifndef SLEEPLOCK_H
 #define SLEEPLOCK_H
 
+#include "spinlock.h"
+
 // A lock that is waited for by sleeping: for long work, by processes only.
 struct sleeplock {
   uint locked;         // 1 while some process holds it

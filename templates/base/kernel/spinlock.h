@@ -1,6 +1,8 @@
 #ifndef SPINLOCK_H
 #define SPINLOCK_H
 
+#include "types.h"
+
 // A lock that is waited for by spinning, with interrupts off.
 struct spinlock {
   uint locked;      // 1 while some hart holds it

@@ -1,6 +1,8 @@
 #ifndef STAT_H
 #define STAT_H
 
+#include "types.h"
+
 #define T_DIR 1
 #define T_FILE 2
 #define T_DEVICE 3
