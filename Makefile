@@ -75,7 +75,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 # Made anew, so that an object whose source has gone does not linger in it.
 $(LIB): $(call objects,$(LIB_SRC)) Makefile
 	@rm -f $@
-	$(Q)ar rcsD $@ $(filter %.o,$^)
+	$(Q)ar qcsD $@ $(filter %.o,$^)
 
 $(BUILD)/labgen: $(call objects,$(CMD_SRC)) $(LIB)
 	@echo "ld $@"
