@@ -41,7 +41,8 @@ struct shelf {
 
 // The owner's way in, with interrupts off. Returns whether it had to take the
 // lock, which owner_out wants to know.
-static int owner_in(struct shelf *own) {
+static int owner_in(struct shelf *own)
+{
   own->inside = 1;
   __sync_synchronize();
   if (!own->wanted) {
@@ -53,7 +54,8 @@ static int owner_in(struct shelf *own) {
   return 1;
 }
 
-static void owner_out(struct shelf *own, int locked) {
+static void owner_out(struct shelf *own, int locked)
+{
   if (locked) {
     release(&own->lock);
   } else {
@@ -63,7 +65,8 @@ static void owner_out(struct shelf *own, int locked) {
 }
 
 // A thief's way in and out.
-static void thief_in(struct shelf *victim) {
+static void thief_in(struct shelf *victim)
+{
   acquire(&victim->lock);
   victim->wanted = 1;
   __sync_synchronize();
@@ -72,14 +75,16 @@ static void thief_in(struct shelf *victim) {
   __sync_synchronize();
 }
 
-static void thief_out(struct shelf *victim) {
+static void thief_out(struct shelf *victim)
+{
   __sync_synchronize();
   victim->wanted = 0;
   release(&victim->lock);
 }
 
 // Takes the top page; 0 when there is none.
-static struct freepage *pop(struct shelf *s) {
+static struct freepage *pop(struct shelf *s)
+{
   struct freepage *page = s->freelist;
 
   if (page != 0) {
@@ -89,14 +94,16 @@ static struct freepage *pop(struct shelf *s) {
   return page;
 }
 
-static void push(struct shelf *s, struct freepage *page) {
+static void push(struct shelf *s, struct freepage *page)
+{
   page->next = s->freelist;
   s->freelist = page;
   s->pages++;
 }
 
 // Fills a page that comes back, or stops the kernel if it cannot be one.
-static struct freepage *check_and_fill(void *pa) {
+static struct freepage *check_and_fill(void *pa)
+{
   uint64 a = (uint64)pa;
 
   if (a % PGSIZE != 0 || a < (uint64)end || a >= PHYSTOP)
@@ -104,7 +111,8 @@ static struct freepage *check_and_fill(void *pa) {
   return memset(pa, JUNK_FREE, PGSIZE);
 }
 
-void kinit(void) {
+void kinit(void)
+{
   for (int i = 0; i < NCPU; i++) {
     snprintf(kmem[i].name, sizeof(kmem[i].name), "kmem%d", i);
     initlock(&kmem[i].lock, kmem[i].name);
@@ -113,7 +121,8 @@ void kinit(void) {
 }
 
 // Frees each page that lies wholly between the two addresses.
-void freerange(void *pa_start, void *pa_end) {
+void freerange(void *pa_start, void *pa_end)
+{
   uint64 page = PGROUNDUP((uint64)pa_start);
   uint64 left = ((uint64)pa_end - page) / PGSIZE;
 
@@ -121,7 +130,8 @@ void freerange(void *pa_start, void *pa_end) {
     kfree((void *)page);
 }
 
-void kfree(void *pa) {
+void kfree(void *pa)
+{
   struct freepage *page = check_and_fill(pa);
 
   push_off();
@@ -134,7 +144,8 @@ void kfree(void *pa) {
 
 // Takes up to a batch from the first other list that has any, keeps one page
 // and puts the rest on the own list.
-static struct freepage *rob(int me) {
+static struct freepage *rob(int me)
+{
   struct freepage *loot[BATCH];
   int n = 0;
 
@@ -155,7 +166,8 @@ static struct freepage *rob(int me) {
   return loot[0];
 }
 
-void *kalloc(void) {
+void *kalloc(void)
+{
   push_off();
   int me = cpuid();
   int locked = owner_in(&kmem[me]);
@@ -171,7 +183,8 @@ void *kalloc(void) {
 }
 
 // Prints how many free pages each list holds, for Ctrl-P.
-void kmemdump(void) {
+void kmemdump(void)
+{
   printf("free pages:");
   for (int i = 0; i < NCPU; i++)
     printf(" %s %d", kmem[i].name, kmem[i].pages);

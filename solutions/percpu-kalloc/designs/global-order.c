@@ -31,7 +31,8 @@ struct {
 } kmem[NCPU];
 
 // Fills a page that comes back, or stops the kernel if it cannot be one.
-static struct freepage *check_and_fill(void *pa) {
+static struct freepage *check_and_fill(void *pa)
+{
   uint64 a = (uint64)pa;
 
   if (a % PGSIZE != 0 || a < (uint64)end || a >= PHYSTOP)
@@ -39,7 +40,8 @@ static struct freepage *check_and_fill(void *pa) {
   return memset(pa, JUNK_FREE, PGSIZE);
 }
 
-void kinit(void) {
+void kinit(void)
+{
   for (int i = NCPU - 1; i >= 0; i--) {
     snprintf(kmem[i].name, sizeof(kmem[i].name), "kmem%d", i);
     initlock(&kmem[i].lock, kmem[i].name);
@@ -48,7 +50,8 @@ void kinit(void) {
 }
 
 // Frees each page that lies wholly between the two addresses.
-void freerange(void *pa_start, void *pa_end) {
+void freerange(void *pa_start, void *pa_end)
+{
   uint64 page = PGROUNDUP((uint64)pa_start);
   uint64 left = ((uint64)pa_end - page) / PGSIZE;
 
@@ -56,7 +59,8 @@ void freerange(void *pa_start, void *pa_end) {
     kfree((void *)page);
 }
 
-void kfree(void *pa) {
+void kfree(void *pa)
+{
   struct freepage *page = check_and_fill(pa);
 
   push_off();
@@ -71,7 +75,8 @@ void kfree(void *pa) {
 
 // Moves up to a batch of pages from list `from` to list `to`. Both locks are
 // held.
-static void move_pages(int from, int to) {
+static void move_pages(int from, int to)
+{
   for (int n = 0; n < BATCH && kmem[from].freelist != 0; n++) {
     struct freepage *page = kmem[from].freelist;
     kmem[from].freelist = page->next;
@@ -84,7 +89,8 @@ static void move_pages(int from, int to) {
 
 // Fills list `me`, which is empty and whose lock is held, from the others. The
 // lock is held again on return, but may have been given up in between.
-static void refill(int me) {
+static void refill(int me)
+{
   for (int victim = me + 1; victim < NCPU && kmem[me].freelist == 0; victim++) {
     acquire(&kmem[victim].lock);
     move_pages(victim, me);
@@ -99,7 +105,8 @@ static void refill(int me) {
   }
 }
 
-void *kalloc(void) {
+void *kalloc(void)
+{
   push_off();
   int me = cpuid();
   acquire(&kmem[me].lock);
@@ -119,7 +126,8 @@ void *kalloc(void) {
 }
 
 // Prints how many free pages each list holds, for Ctrl-P.
-void kmemdump(void) {
+void kmemdump(void)
+{
   printf("free pages:");
   for (int i = 0; i < NCPU; i++)
     printf(" %s %d", kmem[i].name, kmem[i].pages);

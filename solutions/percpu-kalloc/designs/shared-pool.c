@@ -41,7 +41,8 @@ static char names[NCPU][8];
 
 // Takes up to `most` pages out of a store. Returns the first, linked to the
 // others, and how many there are in *ret_pages.
-static struct freepage *take(struct store *s, int most, int *ret_pages) {
+static struct freepage *take(struct store *s, int most, int *ret_pages)
+{
   int n = 0;
 
   acquire(&s->lock);
@@ -61,7 +62,8 @@ static struct freepage *take(struct store *s, int most, int *ret_pages) {
 
 // Puts linked pages, the last of which points to 0, into a store, and returns
 // how many it has now.
-static int give(struct store *s, struct freepage *first, int pages) {
+static int give(struct store *s, struct freepage *first, int pages)
+{
   struct freepage *last = first;
 
   while (last->next != 0)
@@ -76,7 +78,8 @@ static int give(struct store *s, struct freepage *first, int pages) {
 }
 
 // Fills a page that comes back, or stops the kernel if it cannot be one.
-static struct freepage *check_and_fill(void *pa) {
+static struct freepage *check_and_fill(void *pa)
+{
   uint64 a = (uint64)pa;
 
   if (a % PGSIZE != 0 || a < (uint64)end || a >= PHYSTOP)
@@ -84,7 +87,8 @@ static struct freepage *check_and_fill(void *pa) {
   return memset(pa, JUNK_FREE, PGSIZE);
 }
 
-void kinit(void) {
+void kinit(void)
+{
   initlock(&pool.lock, "kmem_pool");
   for (int i = 0; i < NCPU; i++) {
     snprintf(names[i], sizeof(names[i]), "kmem%d", i);
@@ -94,7 +98,8 @@ void kinit(void) {
 }
 
 // Frees each page that lies wholly between the two addresses.
-void freerange(void *pa_start, void *pa_end) {
+void freerange(void *pa_start, void *pa_end)
+{
   uint64 page = PGROUNDUP((uint64)pa_start);
   uint64 left = ((uint64)pa_end - page) / PGSIZE;
 
@@ -102,7 +107,8 @@ void freerange(void *pa_start, void *pa_end) {
     kfree((void *)page);
 }
 
-void kfree(void *pa) {
+void kfree(void *pa)
+{
   struct freepage *page = check_and_fill(pa);
   int n;
 
@@ -117,7 +123,8 @@ void kfree(void *pa) {
   pop_off();
 }
 
-void *kalloc(void) {
+void *kalloc(void)
+{
   int n;
 
   push_off();
@@ -136,7 +143,8 @@ void *kalloc(void) {
 
 // Prints how many free pages each CPU has, for Ctrl-P; the pool's are added to
 // the first.
-void kmemdump(void) {
+void kmemdump(void)
+{
   printf("free pages:");
   for (int i = 0; i < NCPU; i++)
     printf(" %s %d", names[i], cache[i].pages + (i == 0 ? pool.pages : 0));

@@ -35,13 +35,15 @@ struct pool {
 struct pool kmem[NCPU];
 
 // Whether pa is the address of a page that this allocator gives out.
-static int allocatable(uint64 pa) {
+static int allocatable(uint64 pa)
+{
   return pa % PGSIZE == 0 && pa >= (uint64)end && pa < PHYSTOP;
 }
 
 // Makes every page between the kernel's image and the end of memory free. Runs
 // once, on hart 0, before the other harts do anything.
-void kinit(void) {
+void kinit(void)
+{
   for (int cpu = 0; cpu < NCPU; cpu++) {
     snprintf(kmem[cpu].name, sizeof(kmem[cpu].name), "kmem%d", cpu);
     initlock(&kmem[cpu].lock, kmem[cpu].name);
@@ -50,7 +52,8 @@ void kinit(void) {
 }
 
 // Frees each page that lies wholly between the two addresses.
-void freerange(void *pa_start, void *pa_end) {
+void freerange(void *pa_start, void *pa_end)
+{
   uint64 page = PGROUNDUP((uint64)pa_start);
   uint64 left = ((uint64)pa_end - page) / PGSIZE;
 
@@ -60,7 +63,8 @@ void freerange(void *pa_start, void *pa_end) {
 
 // Takes back a page that kalloc returned (or, at boot, that freerange found).
 // An address that cannot be one is a bug of the caller's, and stops the kernel.
-void kfree(void *pa) {
+void kfree(void *pa)
+{
   if (!allocatable((uint64)pa))
     panic("kfree");
   memset(pa, JUNK_FREE, PGSIZE);
@@ -75,7 +79,8 @@ void kfree(void *pa) {
 
 // Returns a page that is the caller's until it calls kfree, full of junk, or 0
 // when none is left.
-void *kalloc(void) {
+void *kalloc(void)
+{
   acquire(&kmem[0].lock);
   struct freepage *page = kmem[0].freelist;
   if (page != 0)

@@ -43,12 +43,14 @@ struct pool {
 struct pool kmem[NCPU];
 
 // Whether pa is the address of a page that this allocator gives out.
-static int allocatable(uint64 pa) {
+static int allocatable(uint64 pa)
+{
   return pa % PGSIZE == 0 && pa >= (uint64)end && pa < PHYSTOP;
 }
 
 // Takes the top page off a CPU's list; 0 when the list is empty.
-static struct freepage *take_one(struct pool *from) {
+static struct freepage *take_one(struct pool *from)
+{
   acquire(&from->lock);
   struct freepage *page = from->freelist;
   if (page != 0)
@@ -60,7 +62,8 @@ static struct freepage *take_one(struct pool *from) {
 // Makes every page between the kernel's image and the end of memory free. Runs
 // once, on hart 0, before the other harts do anything, so all pages start on
 // hart 0's list.
-void kinit(void) {
+void kinit(void)
+{
   for (int cpu = 0; cpu < NCPU; cpu++) {
     snprintf(kmem[cpu].name, sizeof(kmem[cpu].name), "kmem%d", cpu);
     initlock(&kmem[cpu].lock, kmem[cpu].name);
@@ -69,7 +72,8 @@ void kinit(void) {
 }
 
 // Frees each page that lies wholly between the two addresses.
-void freerange(void *pa_start, void *pa_end) {
+void freerange(void *pa_start, void *pa_end)
+{
   uint64 page = PGROUNDUP((uint64)pa_start);
   uint64 left = ((uint64)pa_end - page) / PGSIZE;
 
@@ -80,7 +84,8 @@ void freerange(void *pa_start, void *pa_end) {
 // Takes back a page that kalloc returned (or, at boot, that freerange found)
 // and puts it on the list of the CPU that this runs on. An address that cannot
 // be a page is a bug of the caller's, and stops the kernel.
-void kfree(void *pa) {
+void kfree(void *pa)
+{
   if (!allocatable((uint64)pa))
     panic("kfree");
   memset(pa, JUNK_FREE, PGSIZE);
@@ -99,7 +104,8 @@ void kfree(void *pa) {
 // Returns a page that is the caller's until it calls kfree, full of junk, or 0
 // when no list has one. Looks at this CPU's list first and then at the others,
 // beginning with the next one so that harts do not all rob the same victim.
-void *kalloc(void) {
+void *kalloc(void)
+{
   struct freepage *page = 0;
 
   push_off();

@@ -56,12 +56,14 @@ struct chain {
 };
 
 // Whether pa is the address of a page that this allocator gives out.
-static int allocatable(uint64 pa) {
+static int allocatable(uint64 pa)
+{
   return pa % PGSIZE == 0 && pa >= (uint64)end && pa < PHYSTOP;
 }
 
 // Cuts up to `want` pages off the top of a list. The caller holds its lock.
-static struct chain detach(struct pool *from, int want) {
+static struct chain detach(struct pool *from, int want)
+{
   struct chain cut = {.first = from->freelist};
 
   for (struct freepage *p = cut.first; p != 0 && cut.len < want; p = p->next) {
@@ -77,7 +79,8 @@ static struct chain detach(struct pool *from, int want) {
 
 // Puts a chain of at least one page on top of a list. The caller holds its
 // lock.
-static void attach(struct pool *to, struct chain pages) {
+static void attach(struct pool *to, struct chain pages)
+{
   pages.last->next = to->freelist;
   to->freelist = pages.first;
   to->nfree += pages.len;
@@ -86,7 +89,8 @@ static void attach(struct pool *to, struct chain pages) {
 // Makes every page between the kernel's image and the end of memory free. Runs
 // once, on hart 0, before the other harts do anything, so all pages start on
 // hart 0's list.
-void kinit(void) {
+void kinit(void)
+{
   for (int cpu = 0; cpu < NCPU; cpu++) {
     snprintf(kmem[cpu].name, sizeof(kmem[cpu].name), "kmem%d", cpu);
     initlock(&kmem[cpu].lock, kmem[cpu].name);
@@ -95,7 +99,8 @@ void kinit(void) {
 }
 
 // Frees each page that lies wholly between the two addresses.
-void freerange(void *pa_start, void *pa_end) {
+void freerange(void *pa_start, void *pa_end)
+{
   uint64 page = PGROUNDUP((uint64)pa_start);
   uint64 left = ((uint64)pa_end - page) / PGSIZE;
 
@@ -106,7 +111,8 @@ void freerange(void *pa_start, void *pa_end) {
 // Takes back a page that kalloc returned (or, at boot, that freerange found)
 // and puts it on the list of the CPU that this runs on. An address that cannot
 // be a page is a bug of the caller's, and stops the kernel.
-void kfree(void *pa) {
+void kfree(void *pa)
+{
   if (!allocatable((uint64)pa))
     panic("kfree");
   memset(pa, JUNK_FREE, PGSIZE);
@@ -127,7 +133,8 @@ void kfree(void *pa) {
 // caller and puts the rest on the list of CPU `me`. Returns 0 when every list
 // was empty as it was looked at. The caller holds no list's lock and has
 // interrupts off, so that `me` stays true.
-static struct freepage *steal(int me) {
+static struct freepage *steal(int me)
+{
   struct chain loot = {0};
 
   for (int step = 1; step < NCPU && loot.len == 0; step++) {
@@ -150,7 +157,8 @@ static struct freepage *steal(int me) {
 
 // Returns a page that is the caller's until it calls kfree, full of junk, or 0
 // when no list has one.
-void *kalloc(void) {
+void *kalloc(void)
+{
   push_off();
   int me = cpuid();
   acquire(&kmem[me].lock);
@@ -166,7 +174,8 @@ void *kalloc(void) {
 // Prints how many free pages each list holds, for Ctrl-P. Takes no list's
 // lock, so that it works while harts are stuck on one; on a machine that is
 // busy the numbers are those of slightly different moments.
-void kmemdump(void) {
+void kmemdump(void)
+{
   printf("free pages:");
   for (int cpu = 0; cpu < NCPU; cpu++)
     printf(" %s %d", kmem[cpu].name, kmem[cpu].nfree);

@@ -1,3 +1,0 @@
-kernel/file.o: kernel/file.c kernel/types.h kernel/riscv.h kernel/param.h \
- kernel/spinlock.h kernel/sleeplock.h kernel/proc.h kernel/stat.h \
- kernel/fs.h kernel/file.h kernel/defs.h

@@ -1,2 +1,0 @@
-kernel/uart.o: kernel/uart.c kernel/types.h kernel/param.h \
- kernel/memlayout.h kernel/spinlock.h kernel/riscv.h kernel/defs.h

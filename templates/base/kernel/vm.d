@@ -1,2 +1,0 @@
-kernel/vm.o: kernel/vm.c kernel/types.h kernel/param.h kernel/memlayout.h \
- kernel/spinlock.h kernel/riscv.h kernel/proc.h kernel/defs.h
