@@ -5,7 +5,8 @@
 #include "user/user.h"
 
 // Copies all of fd to standard output. 0, or 1 after saying what failed.
-static int copy(int fd, const char *name) {
+static int copy(int fd, const char *name)
+{
   static char buf[1024];
   int got;
 
@@ -15,12 +16,14 @@ static int copy(int fd, const char *name) {
       return 1;
     }
   }
-  if (got == 0) return 0;
+  if (got == 0)
+    return 0;
   fprintf(2, "cat: cannot read %s\n", name);
   return 1;
 }
 
-static int copy_file(const char *path) {
+static int copy_file(const char *path)
+{
   int fd = open(path, O_RDONLY);
   int failed;
 
@@ -33,9 +36,11 @@ static int copy_file(const char *path) {
   return failed;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
   int failed = argc < 2 ? copy(0, "standard input") : 0;
 
-  for (int i = 1; i < argc; i++) failed |= copy_file(argv[i]);
+  for (int i = 1; i < argc; i++)
+    failed |= copy_file(argv[i]);
   return failed;
 }

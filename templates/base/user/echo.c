@@ -7,7 +7,8 @@ static char line[512];
 static uint used;
 
 // Adds text to the line; a line that grows too long goes out in pieces.
-static void add(const char *text) {
+static void add(const char *text)
+{
   for (; *text != '\0'; text++) {
     if (used == sizeof line) {
       write(1, line, used);
@@ -17,7 +18,8 @@ static void add(const char *text) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
   const char *gap = "";
 
   while (--argc > 0) {

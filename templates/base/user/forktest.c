@@ -10,14 +10,16 @@
 
 static const char *prefix;
 
-static int failed(const char *what) {
+static int failed(const char *what)
+{
   printf("%sforktest: FAILED: %s\n", prefix, what);
   return 1;
 }
 
 // Forks as often as possible. The children read from the pipe, so they stay until
 // its last write end is closed. Returns how many there are.
-static int fork_all(int hold[2]) {
+static int fork_all(int hold[2])
+{
   char nothing;
   int count = 0;
   int pid;
@@ -34,27 +36,35 @@ static int fork_all(int hold[2]) {
 }
 
 // One round; returns how many children there were, or -1 after a message.
-static int round(void) {
+static int round(void)
+{
   int hold[2];
   int count, sum = 0;
 
-  if (pipe(hold) < 0) return -failed("cannot make a pipe");
+  if (pipe(hold) < 0)
+    return -failed("cannot make a pipe");
   count = fork_all(hold);
   close(hold[0]);
   close(hold[1]);
   for (int i = 0; i < count; i++) {
     int status = -1;
-    if (wait(&status) < 0) return -failed("a child is missing");
+    if (wait(&status) < 0)
+      return -failed("a child is missing");
     sum += status - i % 100;
   }
-  if (sum != 0) return -failed("a child ended with a wrong status");
-  if (wait(0) >= 0) return -failed("one child too many");
-  if (count == 0) return -failed("no fork worked");
-  if (count == TOO_MANY) return -failed("fork never fails");
+  if (sum != 0)
+    return -failed("a child ended with a wrong status");
+  if (wait(0) >= 0)
+    return -failed("one child too many");
+  if (count == 0)
+    return -failed("no fork worked");
+  if (count == TOO_MANY)
+    return -failed("fork never fails");
   return count;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
   int first, second;
 
   prefix = line_prefix(&argc, argv);
@@ -63,10 +73,13 @@ int main(int argc, char **argv) {
     return 1;
   }
   first = round();
-  if (first < 0) return 1;
+  if (first < 0)
+    return 1;
   second = round();
-  if (second < 0) return 1;
-  if (first != second) return failed("fewer processes the second time");
+  if (second < 0)
+    return 1;
+  if (first != second)
+    return failed("fewer processes the second time");
   printf("%sforktest: %d processes\n", prefix, first);
   printf("%sforktest: OK\n", prefix);
   return 0;

@@ -36,21 +36,26 @@ struct input {
 // ---- the pattern -----------------------------------------------------------------
 
 // Makes item i out of the start of text. Returns what follows.
-static const char *add_item(const char *text, int i) {
+static const char *add_item(const char *text, int i)
+{
   uint64 bit = 1UL << i;
   int any = *text == '.';
 
-  if (*text == '\\' && text[1] != '\0') text++;
+  if (*text == '\\' && text[1] != '\0')
+    text++;
   for (int c = 0; c < 256; c++)
-    if (any || c == (uchar)*text) pattern.takes[c] |= bit;
+    if (any || c == (uchar)*text)
+      pattern.takes[c] |= bit;
   text++;
-  if (*text != '*') return text;
+  if (*text != '*')
+    return text;
   pattern.starred |= bit;
   return text + 1;
 }
 
 // Fills pattern from its text. 0, or -1 if it is too long.
-static int compile(const char *text) {
+static int compile(const char *text)
+{
   int items = 0;
 
   pattern.at_start = *text == '^';
@@ -60,7 +65,8 @@ static int compile(const char *text) {
       pattern.at_end = 1;
       break;
     }
-    if (items == MAX_ITEMS) return -1;
+    if (items == MAX_ITEMS)
+      return -1;
     text = add_item(text, items++);
   }
   pattern.found = 1UL << items;
@@ -70,7 +76,8 @@ static int compile(const char *text) {
 // ---- searching -------------------------------------------------------------------
 
 // Adds to a state what it reaches by leaving out starred items.
-static uint64 skip_starred(uint64 state) {
+static uint64 skip_starred(uint64 state)
+{
   uint64 before;
 
   do {
@@ -82,20 +89,24 @@ static uint64 skip_starred(uint64 state) {
 
 // The state after one more character: a starred item that takes it stays where
 // it is, another one is done.
-static uint64 advance(uint64 state, uchar c) {
+static uint64 advance(uint64 state, uchar c)
+{
   uint64 taking = state & pattern.takes[c];
 
   return (taking & pattern.starred) | (taking & ~pattern.starred) << 1;
 }
 
 // 1 if the pattern is found in the len characters of line.
-static int search(const char *line, int len) {
+static int search(const char *line, int len)
+{
   uint64 state = skip_starred(1);
 
   for (int i = 0; i < len; i++) {
-    if ((state & pattern.found) && !pattern.at_end) return 1;
+    if ((state & pattern.found) && !pattern.at_end)
+      return 1;
     state = advance(state, line[i]);
-    if (!pattern.at_start) state |= 1;
+    if (!pattern.at_start)
+      state |= 1;
     state = skip_starred(state);
   }
   return (state & pattern.found) != 0;
@@ -104,7 +115,8 @@ static int search(const char *line, int len) {
 // ---- files -----------------------------------------------------------------------
 
 // The next character of the input, -1 at its end, -2 if reading failed.
-static int next_char(struct input *in) {
+static int next_char(struct input *in)
+{
   if (in->used == in->valid) {
     in->used = 0;
     in->valid = read(in->fd, in->block, sizeof in->block);
@@ -118,7 +130,8 @@ static int next_char(struct input *in) {
 }
 
 // Prints the lines of fd that match. Returns the exit status that this gives.
-static int grep(int fd, const char *name) {
+static int grep(int fd, const char *name)
+{
   static struct input in;
   static char line[MAX_LINE + 1];
   int status = 1;
@@ -128,8 +141,10 @@ static int grep(int fd, const char *name) {
   in.fd = fd;
   do {
     c = next_char(&in);
-    if (c >= 0 && c != '\n') line[len++] = c;
-    if ((c >= 0 && c != '\n' && len < MAX_LINE) || (c < 0 && len == 0)) continue;
+    if (c >= 0 && c != '\n')
+      line[len++] = c;
+    if ((c >= 0 && c != '\n' && len < MAX_LINE) || (c < 0 && len == 0))
+      continue;
     if (search(line, len)) {
       status = 0;
       line[len++] = '\n';
@@ -137,12 +152,14 @@ static int grep(int fd, const char *name) {
     }
     len = 0;
   } while (c >= 0);
-  if (c == -1) return status;
+  if (c == -1)
+    return status;
   fprintf(2, "grep: cannot read %s\n", name);
   return 2;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
   int status = 1;
 
   if (argc < 2) {
@@ -153,7 +170,8 @@ int main(int argc, char **argv) {
     fprintf(2, "grep: pattern too long\n");
     return 2;
   }
-  if (argc == 2) return grep(0, "standard input");
+  if (argc == 2)
+    return grep(0, "standard input");
   for (int i = 2; i < argc; i++) {
     int fd = open(argv[i], O_RDONLY);
     int result = 2;
@@ -163,7 +181,8 @@ int main(int argc, char **argv) {
       result = grep(fd, argv[i]);
       close(fd);
     }
-    if (result == 2 || status == 1) status = result;
+    if (result == 2 || status == 1)
+      status = result;
   }
   return status;
 }

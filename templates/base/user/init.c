@@ -9,7 +9,8 @@
 
 // Makes the console standard input, output and error. The file system may be
 // new and have no such device yet.
-static void open_console(void) {
+static void open_console(void)
+{
   if (open("console", O_RDWR) != 0) {
     mknod("console", CONSOLE_MAJOR, 0);
     open("console", O_RDWR);
@@ -19,12 +20,14 @@ static void open_console(void) {
 }
 
 // Starts a shell and returns its pid; tries again while there is no room for it.
-static int start_shell(void) {
+static int start_shell(void)
+{
   char *args[] = {"sh", 0};
   int pid;
 
   printf("init: starting sh\n");
-  while ((pid = fork()) < 0) pause(10);
+  while ((pid = fork()) < 0)
+    pause(10);
   if (pid == 0) {
     exec("sh", args);
     printf("init: cannot run sh\n");
@@ -34,7 +37,8 @@ static int start_shell(void) {
   return pid;
 }
 
-int main(void) {
+int main(void)
+{
   open_console();
   for (;;) {
     int shell = start_shell();

@@ -3,7 +3,8 @@
 #include "kernel/types.h"
 #include "user/user.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
   int status = 0;
 
   if (argc == 1) {
@@ -11,7 +12,8 @@ int main(int argc, char **argv) {
     return 1;
   }
   while (*++argv != 0) {
-    if (mkdir(*argv) == 0) continue;
+    if (mkdir(*argv) == 0)
+      continue;
     fprintf(2, "mkdir: cannot make %s\n", *argv);
     status = 1;
   }

@@ -21,31 +21,40 @@ struct spec {
   int longs;   // number of l
 };
 
-static void flush(struct out *out) {
-  if (out->used > 0) write(out->fd, out->bytes, out->used);
+static void flush(struct out *out)
+{
+  if (out->used > 0)
+    write(out->fd, out->bytes, out->used);
   out->used = 0;
 }
 
-static void put(struct out *out, char c) {
-  if (out->used == sizeof out->bytes) flush(out);
+static void put(struct out *out, char c)
+{
+  if (out->used == sizeof out->bytes)
+    flush(out);
   out->bytes[out->used++] = c;
 }
 
 // Puts len characters of text with the padding that spec asks for.
 static void put_field(struct out *out, struct spec spec, const char *text,
-                      uint len) {
+                      uint len)
+{
   uint pad = spec.width > len ? spec.width - len : 0;
 
   if (!spec.left)
-    for (; pad > 0; pad--) put(out, spec.fill);
-  for (uint i = 0; i < len; i++) put(out, text[i]);
-  for (; pad > 0; pad--) put(out, ' ');
+    for (; pad > 0; pad--)
+      put(out, spec.fill);
+  for (uint i = 0; i < len; i++)
+    put(out, text[i]);
+  for (; pad > 0; pad--)
+    put(out, ' ');
 }
 
 // Puts a number with sign ("", "-" or "0x") in front. The sign stands before
 // zeros, but after blanks.
 static void put_number(struct out *out, struct spec spec, const char *sign,
-                       uint64 value, uint base) {
+                       uint64 value, uint base)
+{
   char digits[24];
   char *first = digits + sizeof digits;
   uint len = strlen(sign);
@@ -55,7 +64,8 @@ static void put_number(struct out *out, struct spec spec, const char *sign,
     value /= base;
   } while (value > 0);
   if (spec.fill == '0' && !spec.left) {
-    for (; *sign != '\0'; sign++) put(out, *sign);
+    for (; *sign != '\0'; sign++)
+      put(out, *sign);
     spec.width = spec.width > len ? spec.width - len : 0;
   } else {
     first -= len;
@@ -65,7 +75,8 @@ static void put_number(struct out *out, struct spec spec, const char *sign,
 }
 
 // Reads what may stand between % and the letter; returns where the letter is.
-static const char *parse_spec(const char *fmt, struct spec *ret_spec) {
+static const char *parse_spec(const char *fmt, struct spec *ret_spec)
+{
   struct spec spec = {.fill = ' '};
 
   for (; *fmt == '-' || *fmt == '0'; fmt++) {
@@ -76,25 +87,30 @@ static const char *parse_spec(const char *fmt, struct spec *ret_spec) {
   }
   for (; *fmt >= '0' && *fmt <= '9'; fmt++)
     spec.width = spec.width * 10 + (*fmt - '0');
-  for (; *fmt == 'l'; fmt++) spec.longs++;
+  for (; *fmt == 'l'; fmt++)
+    spec.longs++;
   *ret_spec = spec;
   return fmt;
 }
 
-static void put_string(struct out *out, struct spec spec, const char *text) {
-  if (text == 0) text = "(null)";
+static void put_string(struct out *out, struct spec spec, const char *text)
+{
+  if (text == 0)
+    text = "(null)";
   spec.fill = ' ';
   put_field(out, spec, text, strlen(text));
 }
 
-static void put_signed(struct out *out, struct spec spec, long value) {
+static void put_signed(struct out *out, struct spec spec, long value)
+{
   if (value < 0)
     put_number(out, spec, "-", -(uint64)value, 10);
   else
     put_number(out, spec, "", value, 10);
 }
 
-static void format(int fd, const char *fmt, va_list args) {
+static void format(int fd, const char *fmt, va_list args)
+{
   struct out out = {.fd = fd, .used = 0};
   struct spec spec;
   uint64 word;
@@ -107,40 +123,41 @@ static void format(int fd, const char *fmt, va_list args) {
     }
     fmt = parse_spec(fmt + 1, &spec);
     switch (*fmt) {
-      case 'd':
-        put_signed(&out, spec,
-                   spec.longs ? va_arg(args, long) : va_arg(args, int));
-        break;
-      case 'u':
-      case 'x':
-        word = spec.longs ? va_arg(args, uint64) : va_arg(args, uint);
-        put_number(&out, spec, "", word, *fmt == 'x' ? 16 : 10);
-        break;
-      case 'p':
-        put_number(&out, spec, "0x", va_arg(args, uint64), 16);
-        break;
-      case 's':
-        put_string(&out, spec, va_arg(args, const char *));
-        break;
-      case 'c':
-        c = va_arg(args, int);
-        put_field(&out, spec, &c, 1);
-        break;
-      case '%':
-        put(&out, '%');
-        break;
-      case '\0':  // the format ends in the middle of a conversion
-        fmt--;
-        break;
-      default:  // an unknown letter shows itself
-        put(&out, '%');
-        put(&out, *fmt);
+    case 'd':
+      put_signed(&out, spec,
+                 spec.longs ? va_arg(args, long) : va_arg(args, int));
+      break;
+    case 'u':
+    case 'x':
+      word = spec.longs ? va_arg(args, uint64) : va_arg(args, uint);
+      put_number(&out, spec, "", word, *fmt == 'x' ? 16 : 10);
+      break;
+    case 'p':
+      put_number(&out, spec, "0x", va_arg(args, uint64), 16);
+      break;
+    case 's':
+      put_string(&out, spec, va_arg(args, const char *));
+      break;
+    case 'c':
+      c = va_arg(args, int);
+      put_field(&out, spec, &c, 1);
+      break;
+    case '%':
+      put(&out, '%');
+      break;
+    case '\0':  // the format ends in the middle of a conversion
+      fmt--;
+      break;
+    default:  // an unknown letter shows itself
+      put(&out, '%');
+      put(&out, *fmt);
     }
   }
   flush(&out);
 }
 
-void fprintf(int fd, const char *fmt, ...) {
+void fprintf(int fd, const char *fmt, ...)
+{
   va_list args;
 
   va_start(args, fmt);
@@ -148,7 +165,8 @@ void fprintf(int fd, const char *fmt, ...) {
   va_end(args);
 }
 
-void printf(const char *fmt, ...) {
+void printf(const char *fmt, ...)
+{
   va_list args;
 
   va_start(args, fmt);

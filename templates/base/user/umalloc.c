@@ -21,7 +21,8 @@ struct header {
 static struct header *free_blocks[MAX_POWER + 1];
 
 // Fresh memory of 1 << power bytes at a multiple of 16, or 0.
-static char *more(int power) {
+static char *more(int power)
+{
   uint64 odd = (uint64)sbrk(0) % sizeof(struct header);
   uint skip = odd ? sizeof(struct header) - odd : 0;
   char *got = sbrk(skip + (1 << power));
@@ -30,11 +31,13 @@ static char *more(int power) {
 }
 
 // Adds at least one block to an empty list. 0, or -1 if there is no memory.
-static int refill(int power) {
+static int refill(int power)
+{
   int chunk_power = power < PAGE_POWER ? PAGE_POWER : power;
   char *chunk = more(chunk_power);
 
-  if (chunk == 0) return -1;
+  if (chunk == 0)
+    return -1;
   for (uint64 at = 0; at < 1UL << chunk_power; at += 1UL << power) {
     struct header *block = (struct header *)(chunk + at);
     block->power = power;
@@ -44,23 +47,29 @@ static int refill(int power) {
   return 0;
 }
 
-void *malloc(uint bytes) {
+void *malloc(uint bytes)
+{
   uint64 need = (uint64)bytes + sizeof(struct header);
   int power = MIN_POWER;
   struct header *block;
 
-  while (1UL << power < need) power++;
-  if (power > MAX_POWER) return 0;
-  if (free_blocks[power] == 0 && refill(power) < 0) return 0;
+  while (1UL << power < need)
+    power++;
+  if (power > MAX_POWER)
+    return 0;
+  if (free_blocks[power] == 0 && refill(power) < 0)
+    return 0;
   block = free_blocks[power];
   free_blocks[power] = block->next;
   return block + 1;
 }
 
-void free(void *memory) {
+void free(void *memory)
+{
   struct header *block = memory;
 
-  if (memory == 0) return;
+  if (memory == 0)
+    return;
   block--;
   block->next = free_blocks[block->power];
   free_blocks[block->power] = block;

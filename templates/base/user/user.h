@@ -11,9 +11,9 @@ struct stat;
 // ---- system calls (usys.S); -1 on failure unless said otherwise -------------
 
 // processes
-int fork(void);                       // child's pid, in the child 0
+int fork(void);  // child's pid, in the child 0
 int exit(int status) __attribute__((noreturn));
-int wait(int *ret_status);            // pid of a child that ended; 0: no status
+int wait(int *ret_status);  // pid of a child that ended; 0: no status
 int kill(int pid);
 int getpid(void);
 int exec(const char *path, char **argv);
@@ -27,7 +27,7 @@ int close(int fd);
 int read(int fd, void *buf, int bytes);
 int write(int fd, const void *buf, int bytes);
 int dup(int fd);
-int pipe(int *ret_fds);               // [0] to read from, [1] to write to
+int pipe(int *ret_fds);  // [0] to read from, [1] to write to
 int fstat(int fd, struct stat *ret_st);
 int mkdir(const char *path);
 int mknod(const char *path, short major, short minor);
@@ -41,7 +41,7 @@ int unlink(const char *path);
 // was, or (char *)-1. sbrk takes new pages at once, sbrklazy at the first touch.
 char *sbrk(int bytes);
 char *sbrklazy(int bytes);
-int sleep(int ticks);                 // another name for pause
+int sleep(int ticks);  // another name for pause
 int stat(const char *path, struct stat *ret_st);
 
 char *strcpy(char *dst, const char *src);
@@ -71,7 +71,7 @@ void fprintf(int fd, const char *fmt, ...)
 
 // ---- library: umalloc.c ------------------------------------------------------
 
-void *malloc(uint bytes);             // 0 if there is no memory
+void *malloc(uint bytes);  // 0 if there is no memory
 void free(void *block);
 
 #endif

@@ -13,7 +13,8 @@ struct counts {
   int in_word;
 };
 
-static void count_block(struct counts *counts, const char *block, uint len) {
+static void count_block(struct counts *counts, const char *block, uint len)
+{
   counts->bytes += len;
   for (const char *c = block; c < block + len; c++) {
     int blank = strchr(" \t\n\r\v\f", *c) != 0;  // a NUL byte is one too
@@ -23,9 +24,10 @@ static void count_block(struct counts *counts, const char *block, uint len) {
   }
 }
 
-// Counts what fd has and prints it with the name. Returns 0, or 1 after saying
+// Counts what fd has and prints it, with the name if there is one. Returns 0, or 1 after saying
 // that reading failed.
-static int count(int fd, const char *name) {
+static int count(int fd, const char *name)
+{
   static char block[1024];
   struct counts counts = {0};
   int got;
@@ -33,15 +35,17 @@ static int count(int fd, const char *name) {
   while ((got = read(fd, block, sizeof block)) > 0)
     count_block(&counts, block, got);
   if (got < 0) {
-    fprintf(2, "wc: cannot read %s\n", name);
+    fprintf(2, "wc: cannot read %s\n", name ? name : "standard input");
     return 1;
   }
-  printf("%u %u %u %s\n", counts.lines, counts.words, counts.bytes, name);
+  printf("%u %u %u%s%s\n", counts.lines, counts.words, counts.bytes,
+         name ? " " : "", name ? name : "");
   return 0;
 }
 
-int main(int argc, char **argv) {
-  int failed = argc < 2 ? count(0, "") : 0;
+int main(int argc, char **argv)
+{
+  int failed = argc < 2 ? count(0, 0) : 0;
 
   for (int i = 1; i < argc; i++) {
     int fd = open(argv[i], O_RDONLY);

@@ -19,13 +19,15 @@ struct work {
 
 // ---- arguments -----------------------------------------------------------------
 
-static void usage(const char *program) {
+static void usage(const char *program)
+{
   fprintf(2, "usage: %s [-n WORD] [rounds [pages [processes]]]\n", program);
   exit(1);
 }
 
 // Fills work from the arguments, or exits with a message.
-static void read_arguments(int argc, char **argv, struct work *work) {
+static void read_arguments(int argc, char **argv, struct work *work)
+{
   int *numbers[] = {&work->rounds, &work->pages, &work->processes};
   int at = 1;
 
@@ -57,12 +59,14 @@ static void read_arguments(int argc, char **argv, struct work *work) {
 
 // A gate is a pipe into which nobody ever writes. Whoever reads from it waits,
 // and when the last write end is closed all of them go on at once.
-static int gate_make(int gate[2]) {
+static int gate_make(int gate[2])
+{
   return pipe(gate);
 }
 
 // In a child: stands before the gate until the parent opens it.
-static void gate_wait(int gate[2]) {
+static void gate_wait(int gate[2])
+{
   char nothing;
 
   close(gate[1]);
@@ -71,7 +75,8 @@ static void gate_wait(int gate[2]) {
 }
 
 // In the parent: lets everybody go.
-static void gate_open(int gate[2]) {
+static void gate_open(int gate[2])
+{
   close(gate[0]);
   close(gate[1]);
 }
@@ -81,12 +86,13 @@ static void gate_open(int gate[2]) {
 // How a churning process ended, which is its exit status, and what to call it.
 enum { CHURN_OK, CHURN_SBRK, CHURN_DIRTY, CHURN_LOST, CHURN_REASONS };
 
-static const char *churn_reason(int status) {
+static const char *churn_reason(int status)
+{
   static const char *reasons[CHURN_REASONS] = {
-    [CHURN_OK] = "nothing wrong",
-    [CHURN_SBRK] = "sbrk failed",
-    [CHURN_DIRTY] = "a new page was not zero",
-    [CHURN_LOST] = "a page did not hold what was written into it",
+      [CHURN_OK] = "nothing wrong",
+      [CHURN_SBRK] = "sbrk failed",
+      [CHURN_DIRTY] = "a new page was not zero",
+      [CHURN_LOST] = "a page did not hold what was written into it",
   };
 
   if (status < 0 || status >= CHURN_REASONS)
@@ -96,21 +102,24 @@ static const char *churn_reason(int status) {
 
 // What process number who writes into this page in this round: a number that
 // nobody writes anywhere else.
-static uint64 churn_mark(int who, int round, int page) {
+static uint64 churn_mark(int who, int round, int page)
+{
   return ((uint64)(who + 1) << 56) | ((uint64)round << 24) | (uint64)(page + 1);
 }
 
 // Two words of each page are looked at. The first one, because that is where a
 // free page keeps its link: it is what changes when a page is free and in use
 // at once. And another one that wanders over the whole page as rounds go by.
-static int churn_second_word(int round, int page) {
+static int churn_second_word(int round, int page)
+{
   return 1 + (round + 7 * page) % (PGSIZE / sizeof(uint64) - 1);
 }
 
 // Takes pages, or returns (char *)-1. Tries again a few times: with a list of
 // free pages for each CPU, memory that is just on its way from one list to
 // another is on neither, so an allocation may fail although there is plenty.
-static char *churn_grow(int pages) {
+static char *churn_grow(int pages)
+{
   char *start = (char *)-1;
 
   for (int tries = 0; tries < 10 && start == (char *)-1; tries++)
@@ -121,7 +130,8 @@ static char *churn_grow(int pages) {
 // One round: takes pages, marks them all, then checks them all and gives them
 // back. The check comes after all marks, so that two pages which are the same
 // memory show, in one process or in two.
-static int churn_round(int who, int round, int pages) {
+static int churn_round(int who, int round, int pages)
+{
   char *start = churn_grow(pages);
 
   if (start == (char *)-1)
@@ -143,7 +153,8 @@ static int churn_round(int who, int round, int pages) {
 }
 
 // All rounds of one process; does not return.
-static void churn_process(struct work *work, int who, int gate[2]) {
+static void churn_process(struct work *work, int who, int gate[2])
+{
   int status = CHURN_OK;
 
   // end memory at a page, so that a round needs exactly work->pages pages
@@ -159,7 +170,8 @@ static void churn_process(struct work *work, int who, int gate[2]) {
 // Runs the churn phase: processes that all grow and shrink at the same time.
 // Prints a line that says how much and how long, and one with the verdict, both
 // with name in front. Returns 0, or 1 if something was wrong.
-static int churn(struct work *work, const char *name) {
+static int churn(struct work *work, const char *name)
+{
   const char *wrong = 0;
   int started = 0;
   int gate[2];

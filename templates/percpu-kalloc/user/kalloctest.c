@@ -18,7 +18,8 @@
 // many pages that was. Steps that fail are halved, so that it ends with single
 // pages and the number is the true maximum. It counts only pages that sbrk
 // returned: the page tables that map them are on top.
-static int take_all(int step) {
+static int take_all(int step)
+{
   int pages = 0;
 
   while (step > 0) {
@@ -33,7 +34,8 @@ static int take_all(int step) {
 // Number of pages that one process can get, or -1. The process is a child: it
 // gives everything back, its page tables too, by ending, and has done so when
 // wait returns. Only right while no other process allocates.
-static int count_free(void) {
+static int count_free(void)
+{
   int report[2];
   int pages = -1;
 
@@ -66,7 +68,8 @@ static int count_free(void) {
 //     same whoever has them) and at most one more middle one: 2;
 //   - when its last sbrk failed, what another one had in its hands just then.
 // The three pipes are 3 pages, one of which count_free had as well.
-static int allowance(int processes) {
+static int allowance(int processes)
+{
   int image = ((uint64)sbrk(0) + PGSIZE - 1) / PGSIZE;
 
   return processes * (image + 7 + 2 + 8) + 3;
@@ -74,8 +77,8 @@ static int allowance(int processes) {
 
 // One of the processes; does not return. Page by page, so that all of them come
 // to the end of memory together. It holds its pages until the second gate opens.
-static void
-exhaust_process(int start[2], int report[2], int release[2]) {
+static void exhaust_process(int start[2], int report[2], int release[2])
+{
   int pages;
 
   close(report[0]);
@@ -89,7 +92,8 @@ exhaust_process(int start[2], int report[2], int release[2]) {
 
 // Starts the processes, and returns how many pages they got together; or -1 and
 // what went wrong.
-static int exhaust_total(int processes, const char **ret_wrong) {
+static int exhaust_total(int processes, const char **ret_wrong)
+{
   int start[2], report[2], release[2];
   int started, pages;
   int total = 0;
@@ -131,7 +135,8 @@ static int exhaust_total(int processes, const char **ret_wrong) {
 // Prints the verdict on a phase: OK if wrong is 0, else what is wrong and, if
 // pages is not 0, about how many pages. Returns 1 if it failed.
 static int verdict(struct work *work, const char *phase, const char *wrong,
-                   int pages) {
+                   int pages)
+{
   if (wrong == 0)
     printf("%skalloctest: %s: OK\n", work->prefix, phase);
   else if (pages == 0)
@@ -143,8 +148,8 @@ static int verdict(struct work *work, const char *phase, const char *wrong,
 }
 
 // The verdict on two counts that must be equal.
-static int same_count(struct work *work, const char *phase, int now,
-                      int before) {
+static int same_count(struct work *work, const char *phase, int now, int before)
+{
   if (now < 0)
     return verdict(work, phase, "cannot count the free pages", 0);
   if (now < before)
@@ -156,7 +161,8 @@ static int same_count(struct work *work, const char *phase, int now,
 
 // Each phase prints an information line and its verdict, which it returns.
 
-static int gather(struct work *work, int before) {
+static int gather(struct work *work, int before)
+{
   int got = count_free();
 
   printf("%skalloctest: one process got %d free pages, %d at start\n",
@@ -164,7 +170,8 @@ static int gather(struct work *work, int before) {
   return same_count(work, "gather", got, before);
 }
 
-static int exhaust(struct work *work, int before) {
+static int exhaust(struct work *work, int before)
+{
   const char *wrong = 0;
   int total = exhaust_total(work->processes, &wrong);
   int allowed = allowance(work->processes);
@@ -174,13 +181,15 @@ static int exhaust(struct work *work, int before) {
   printf("%skalloctest: exhaust: %d processes got %d of %d free pages\n",
          work->prefix, work->processes, total, before);
   if (total > before)
-    return verdict(work, "exhaust", "more pages than there are", total - before);
+    return verdict(work, "exhaust", "more pages than there are",
+                   total - before);
   if (total < before - allowed)
     return verdict(work, "exhaust", "pages not found", before - total);
   return verdict(work, "exhaust", 0, 0);
 }
 
-static int leaks(struct work *work, int before) {
+static int leaks(struct work *work, int before)
+{
   int after = count_free();
 
   printf("%skalloctest: free pages %d before, %d after\n", work->prefix, before,
@@ -188,7 +197,8 @@ static int leaks(struct work *work, int before) {
   return same_count(work, "no leaks", after, before);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
   struct work work;
   int failed;
   int before;

@@ -6,7 +6,8 @@
 
 #include "user/churn.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
   struct work work;
 
   read_arguments(argc, argv, &work);
