@@ -7,12 +7,12 @@
 // owner inside, which is for a few instructions with interrupts off. An owner
 // that is outside has nothing to answer, so an idle CPU's list can be taken.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 enum { JUNK_FREE = 1, JUNK_NEW = 5 };
 

@@ -5,12 +5,12 @@
 // one another in a circle, and a batch goes from one list to the other without
 // ever being on none.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 enum { JUNK_FREE = 1, JUNK_NEW = 5 };
 

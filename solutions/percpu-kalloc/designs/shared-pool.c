@@ -6,12 +6,12 @@
 // back. Only when the pool is empty as well does it look into the other CPUs'
 // caches. One lock is held at a time.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 enum { JUNK_FREE = 1, JUNK_NEW = 5 };
 

@@ -5,12 +5,12 @@
 // everybody uses list 0. The lists are threaded through the pages themselves,
 // so keeping track of them costs no memory.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 // Bytes that stand in pages which nobody should be reading. A program that
 // uses a page after its free, or before writing to it, reads nonsense and is

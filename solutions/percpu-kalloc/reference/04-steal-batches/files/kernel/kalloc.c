@@ -13,12 +13,12 @@
 //   - No hart holds the locks of two lists at once, so no hart ever waits for
 //     a list while it keeps another waiting.
 
-#include "types.h"
-#include "param.h"
-#include "memlayout.h"
-#include "spinlock.h"
-#include "riscv.h"
 #include "defs.h"
+#include "memlayout.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "types.h"
 
 // Bytes that stand in pages which nobody should be reading. A program that
 // uses a page after its free, or before writing to it, reads nonsense and is
