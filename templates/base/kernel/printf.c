@@ -17,8 +17,8 @@ static struct spinlock prlock;
 // holds it may be the hart that panics.
 static volatile int panicking;
 
-// Set when the panic has been printed. The console's driver then keeps every
-// hart from writing more, so that the message stays the last thing on screen.
+// Set when the panic has been printed. From then on consputc stops every hart
+// that wants to write, so that the message stays the last thing on screen.
 volatile int panicked;
 
 // Where characters go: to the console if there is no buffer. len counts all
@@ -186,12 +186,13 @@ int snprintf(char *buf, unsigned long size, const char *fmt, ...)
   return memory.len;
 }
 
-// Prints why the kernel cannot go on, and stops this hart for ever. The others
-// stop when they next write to the console. If several harts panic at once,
-// the first one speaks.
+// Prints why the kernel cannot go on, and stops this hart for ever. If several
+// harts panic, the first one speaks and the others stop in silence; so do those
+// that write to the console later (consputc).
 void panic(char *s)
 {
   intr_off();
+  w_sie(0);  // or an interrupt that waits would end every wfi at once
   if (__sync_lock_test_and_set(&panicking, 1) == 0) {
     printf("panic: %s\n", s);
     panicked = 1;

@@ -25,23 +25,24 @@ void initsleeplock(struct sleeplock *lk, char *name)
 
 void acquiresleep(struct sleeplock *lk)
 {
+  struct spinlock *guard = &lk->lk;
   int pid = mypid();
 
-  acquire(&lk->lk);
   // A wakeup is a hint: another process may have been quicker.
-  while (lk->locked)
-    sleep(lk, &lk->lk);
+  for (acquire(guard); lk->locked; sleep(lk, guard))
+    ;
   lk->pid = pid;
   lk->locked = 1;
-  release(&lk->lk);
+  release(guard);
 }
 
 void releasesleep(struct sleeplock *lk)
 {
   acquire(&lk->lk);
   lk->pid = lk->locked = 0;
-  wakeup(lk);
   release(&lk->lk);
+  // Who waits has either seen locked 0, or sleeps by now.
+  wakeup(lk);
 }
 
 // Does the calling process hold the lock?
