@@ -31,9 +31,12 @@ static struct {
   uint taken, ready, typed;
 } cons;
 
-// Sends one character, for printf and echo. No lock: see uartputc.
+// Sends one character, for printf and echo. No lock: see uartputc. After a
+// panic on another hart, this one stops as well.
 void consputc(int c)
 {
+  if (panicked)
+    panic("after a panic");
   uartputc(c);
 }
 
