@@ -6,16 +6,16 @@
 //   Ctrl-D              end of input
 //   Ctrl-P              prints the processes (procdump)
 
-#include "defs.h"
-#include "file.h"
-#include "fs.h"
-#include "memlayout.h"
-#include "param.h"
-#include "proc.h"
-#include "riscv.h"
-#include "sleeplock.h"
-#include "spinlock.h"
 #include "types.h"
+#include "param.h"
+#include "memlayout.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "sleeplock.h"
+#include "proc.h"
+#include "fs.h"
+#include "file.h"
+#include "defs.h"
 
 #define CTRL(letter) ((letter) - '@')
 #define DELETE 0x7f

@@ -2,17 +2,18 @@
 // image is given up only when the new one is complete, so a failure leaves the
 // process as it was. The file may say anything; nothing in it is believed
 // before it was checked against the file's size and the address space.
-#include "defs.h"
-#include "elf.h"
-#include "fs.h"
-#include "memlayout.h"
-#include "param.h"
-#include "proc.h"
-#include "riscv.h"
-#include "sleeplock.h"
-#include "spinlock.h"
-#include "stat.h"
+
 #include "types.h"
+#include "param.h"
+#include "memlayout.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "sleeplock.h"
+#include "proc.h"
+#include "stat.h"
+#include "fs.h"
+#include "elf.h"
+#include "defs.h"
 
 // Pages of the stack, and one below it that no user access may touch.
 #define STACKROOM ((USERSTACK + 1L) * PGSIZE)

@@ -1,15 +1,16 @@
 // Open files: what a descriptor refers to, and the way from read() and write()
 // to a pipe, to a file's data or to a device.
+
+#include "types.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "sleeplock.h"
+#include "proc.h"
+#include "stat.h"
+#include "fs.h"
 #include "file.h"
 #include "defs.h"
-#include "fs.h"
-#include "param.h"
-#include "proc.h"
-#include "riscv.h"
-#include "sleeplock.h"
-#include "spinlock.h"
-#include "stat.h"
-#include "types.h"
 
 struct devsw devsw[NDEV];
 

@@ -21,15 +21,16 @@
 // read() has the second. An inode is freed when nothing refers to it and no
 // directory has a name for it. Nobody can reach it then, so freeing takes none
 // of the sleep locks, and iput never sleeps.
+
+#include "types.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "sleeplock.h"
+#include "proc.h"
+#include "stat.h"
 #include "fs.h"
 #include "defs.h"
-#include "param.h"
-#include "proc.h"
-#include "riscv.h"
-#include "sleeplock.h"
-#include "spinlock.h"
-#include "stat.h"
-#include "types.h"
 
 #define MAXLINK 32767  // what the nlink of an inode can count to
 

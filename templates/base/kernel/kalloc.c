@@ -4,12 +4,12 @@
 // Free pages form one list, threaded through the pages themselves, so keeping
 // track of them costs no memory. One lock guards the list.
 
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "defs.h"
 
 // Bytes that stand in pages which nobody should be reading. A program that
 // uses a page after its free, or before writing to it, reads nonsense and is

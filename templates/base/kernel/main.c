@@ -1,11 +1,11 @@
 // The order in which the kernel comes to life.
 
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "defs.h"
 
 // Set by hart 0 when all that the harts share is ready.
 static volatile int started;

@@ -5,13 +5,14 @@
 // held, so that a count and its bytes always change together. That is allowed
 // because copyin and copyout never sleep: a page that they find missing costs
 // them a kalloc at most, and the lock of kalloc is always taken last.
-#include "defs.h"
-#include "file.h"
+
+#include "types.h"
 #include "param.h"
-#include "proc.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "proc.h"
+#include "file.h"
+#include "defs.h"
 
 #define PIPESIZE 2048
 

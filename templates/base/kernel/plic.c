@@ -2,12 +2,12 @@
 // and to which hart (RISC-V PLIC specification; "virt" gives each hart two
 // contexts, machine mode first).
 
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "defs.h"
 
 #define SUPERVISOR(hart) (2 * (hart) + 1)
 

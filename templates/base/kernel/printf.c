@@ -3,12 +3,13 @@
 // Conversions: %d %i %u %x %p %c %s %%, with l or ll before d, i, u and x, and
 // a field width, with 0 in front of it to pad with zeros or - to pad on the
 // right. There are no precisions and no floating point.
+
 #include <stdarg.h>
 
-#include "defs.h"
+#include "types.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "defs.h"
 
 // Held for the length of a printf, so that lines of two harts do not mix.
 static struct spinlock prlock;

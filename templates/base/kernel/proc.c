@@ -5,13 +5,13 @@
 // sleeps, so that no child's exit falls in between; it is taken before any
 // p->lock.
 
-#include "proc.h"
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "proc.h"
+#include "defs.h"
 
 struct cpu cpus[NCPU];
 struct proc proc[NPROC];

@@ -2,13 +2,14 @@
 // interrupts stay on, and the holder may itself sleep. So only a process can
 // wait for one, and never while it holds a spinlock. At boot, when there is no
 // process and no rival, they may be taken all the same.
-#include "sleeplock.h"
-#include "defs.h"
+
+#include "types.h"
 #include "param.h"
-#include "proc.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "sleeplock.h"
+#include "proc.h"
+#include "defs.h"
 
 // The pid to write into a lock; 0 while the kernel boots.
 static int mypid(void)

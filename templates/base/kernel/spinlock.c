@@ -5,13 +5,13 @@
 // Locks nest, and so does the switching off: push_off counts the levels and
 // pop_off turns interrupts on again at the outermost, if they were on before.
 
-#include "spinlock.h"
-#include "defs.h"
-#include "memlayout.h"
-#include "param.h"
-#include "proc.h"
-#include "riscv.h"
 #include "types.h"
+#include "param.h"
+#include "memlayout.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "proc.h"
+#include "defs.h"
 
 // Makes lk a free lock. The name is kept, not copied.
 void initlock(struct spinlock *lk, char *name)

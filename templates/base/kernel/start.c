@@ -3,10 +3,10 @@
 // Machine mode keeps one job: passing on a hart-to-hart interrupt, which
 // arrives as a machine software interrupt (machinevec in kernelvec.S).
 
-#include "memlayout.h"
-#include "param.h"
-#include "riscv.h"
 #include "types.h"
+#include "param.h"
+#include "memlayout.h"
+#include "riscv.h"
 
 #define MENVCFG_STCE (1UL << 63)  // the Sstc extension: stimecmp works
 #define MCOUNTEREN_TIME (1L << 1)

@@ -4,9 +4,10 @@
 // at their own alignment: a machine may trap on anything else. The Makefile's
 // -fno-tree-loop-distribute-patterns keeps the compiler from recognising the
 // loops as memset and memmove, and turning each into a call of itself.
-#include "defs.h"
-#include "riscv.h"
+
 #include "types.h"
+#include "riscv.h"
+#include "defs.h"
 
 // A word that may overlay objects of any type.
 typedef uint64 __attribute__((may_alias)) word;

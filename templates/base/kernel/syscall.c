@@ -1,14 +1,14 @@
 // System calls: which function serves which number, and how these functions
 // get at their arguments.
 
-#include "syscall.h"
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
-#include "proc.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "proc.h"
+#include "syscall.h"
+#include "defs.h"
 
 #define DECLARE(name) uint64 sys_##name(void);
 SYSCALLS(DECLARE)

@@ -1,16 +1,17 @@
 // The system calls on files: they fetch and check what the user passed, and
 // leave the work to file.c, fs.c, pipe.c and exec.c. All return -1 on failure.
-#include "defs.h"
-#include "fcntl.h"
-#include "file.h"
-#include "fs.h"
-#include "param.h"
-#include "proc.h"
-#include "riscv.h"
-#include "sleeplock.h"
-#include "spinlock.h"
-#include "stat.h"
+
 #include "types.h"
+#include "param.h"
+#include "riscv.h"
+#include "spinlock.h"
+#include "sleeplock.h"
+#include "proc.h"
+#include "stat.h"
+#include "fcntl.h"
+#include "fs.h"
+#include "file.h"
+#include "defs.h"
 
 #define FAILED ((uint64)-1)
 

@@ -1,13 +1,13 @@
 // System calls about processes, memory and time.
 
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
-#include "proc.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
+#include "proc.h"
 #include "syscall.h"
-#include "types.h"
+#include "defs.h"
 
 static int intarg(int i)
 {

@@ -4,13 +4,13 @@
 // System calls run with interrupts on. Everything else runs with interrupts
 // off, page faults too.
 
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
-#include "proc.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "proc.h"
+#include "defs.h"
 
 // scause, from the table of causes in the privileged specification.
 #define INTERRUPT (1UL << 63)

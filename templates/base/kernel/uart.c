@@ -3,12 +3,12 @@
 // Input comes by interrupt. Output is written at once, waiting for the device:
 // it takes bytes as fast as the host does.
 
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "defs.h"
 
 // Registers, by their offset. Some have two or three uses.
 enum {

@@ -4,13 +4,13 @@
 // (Sv39). The kernel has one that maps memory at its own address and is never
 // changed after boot; each process has one for user mode.
 
-#include "defs.h"
-#include "memlayout.h"
+#include "types.h"
 #include "param.h"
-#include "proc.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
+#include "proc.h"
+#include "defs.h"
 
 // Accessed and dirty, set from the start: nobody asks for them, and a machine
 // need not set them by itself.
