@@ -55,26 +55,35 @@ const struct schema edit_schema = {
     .check = check_edit,
 };
 
-// Copies `text` with each ${name} replaced.
-static int expand(const struct edit *e, const char *text,
-                  const struct param *params, size_t param_count,
-                  struct buf *ret, struct error *err)
+int text_expand(const struct place *at, const char *text,
+                const struct param *params, size_t param_count, struct buf *ret,
+                struct error *err)
 {
   const char *open;
-  while (param_count > 0 && (open = strstr(text, "${"))) {
+  while ((open = strstr(text, "${"))) {
     size_t len = strcspn(open + 2, "}");
     size_t i = 0;
     while (i < param_count && !(strlen(params[i].name) == len &&
                                 memcmp(params[i].name, open + 2, len) == 0))
       i++;
     if (i == param_count || !open[2 + len])
-      return error_at(err, LG_EINPUT, e->at.path, e->at.line, e->at.column,
-                      "'${%.*s}' is no parameter of this entry", (int)len,
-                      open + 2);
+      return error_at(err, LG_EINPUT, at->path, at->line, at->column,
+                      "'${%.*s}' is no parameter here", (int)len, open + 2);
     buf_add(ret, text, (size_t)(open - text));
     buf_adds(ret, params[i].value);
     text = open + 2 + len + 1;
   }
+  buf_adds(ret, text);
+  return 0;
+}
+
+// As text_expand(), for an edit: without parameters text is taken as it is.
+static int expand(const struct edit *e, const char *text,
+                  const struct param *params, size_t param_count,
+                  struct buf *ret, struct error *err)
+{
+  if (param_count)
+    return text_expand(&e->at, text, params, param_count, ret, err);
   buf_adds(ret, text);
   return 0;
 }

@@ -29,6 +29,12 @@ struct param {
   const char *name, *value;
 };
 
+// Copies `text` to *ret with each ${name} replaced by its value. LG_EINPUT, at
+// `at`, for a name that is no parameter.
+int text_expand(const struct place *at, const char *text,
+                const struct param *params, size_t param_count, struct buf *ret,
+                struct error *err);
+
 // Applies edits one after the other; when one fails, the tree is as it was.
 // With `param_count` > 0, ${name} in anchors and texts is replaced by its
 // value, and a name that is no parameter is an error; without parameters, text

@@ -365,6 +365,11 @@ int schema_read(const struct schema *s, const struct node *node,
                               .text = f->fallback,
                               .plain = true};
       read_field(&fallback, f, r, (char *)ret + f->offset);
+    } else if (f->kind == FIELD_STRUCT && !f->required) {
+      struct node empty = {.kind = NODE_MAP,
+                           .line = node->line,
+                           .column = node->column};  // for its defaults
+      read_field(&empty, f, r, (char *)ret + f->offset);
     } else if (f->required) {
       reader_error(r, &at, "%s: key '%s' is missing (%s)", s->name, f->key,
                    f->doc);
