@@ -282,65 +282,67 @@ void scheduler(void)
 // to the hart, so it is carried along.
 void sched(void)
 {
+  struct cpu *here = mycpu();
+  struct proc *p = here->proc;
+  char *wrong = intr_get()            ? "sched: interrupts are on"
+                : !holding(&p->lock)  ? "sched: p->lock is not held"
+                : here->noff > 1      ? "sched: another lock is held"
+                : p->state == RUNNING ? "sched: the state is still RUNNING"
+                                      : 0;
+
+  if (wrong)
+    panic(wrong);
+  int intena = here->intena;
+  swtch(&p->context, &here->context);
+  mycpu()->intena = intena;  // maybe another hart than before
+}
+
+// Puts the current process into a state other than RUNNING until its next turn.
+// The lock `outer`, if any, is not held meanwhile. It is given back only when
+// the new state can be seen, so that who takes it next sees it.
+static void stop(enum procstate state, void *chan, struct spinlock *outer)
+{
   struct proc *p = myproc();
 
-  if (!holding(&p->lock))
-    panic("sched: without p->lock");
-  if (mycpu()->noff != 1)
-    panic("sched: with other locks");
-  if (p->state == RUNNING)
-    panic("sched: still running");
-  if (intr_get())
-    panic("sched: interrupts are on");
-
-  int intena = mycpu()->intena;
-  swtch(&p->context, &mycpu()->context);
-  mycpu()->intena = intena;
+  acquire(&p->lock);
+  p->chan = chan;
+  p->state = state == SLEEPING && p->killed ? RUNNABLE : state;
+  if (outer)
+    release(outer);
+  sched();
+  p->chan = 0;
+  release(&p->lock);
+  if (outer)
+    acquire(outer);
 }
 
 // Lets others have the hart for a while.
 void yield(void)
 {
-  struct proc *p = myproc();
-
-  acquire(&p->lock);
-  p->state = RUNNABLE;
-  sched();
-  release(&p->lock);
+  stop(RUNNABLE, 0, 0);
 }
 
 // Waits for wakeup(chan). lk guards the condition that is waited for; it is
-// given back during the sleep and held again afterwards. wakeup takes p->lock,
-// which is held here from before lk goes until the process sleeps, so no wakeup
-// can fall in between.
+// given back during the sleep and held again afterwards.
 //
 // A killed process only lets others run: its kill may have come when nobody
 // could see yet that it was about to sleep. Who waits for something that must
 // come will ask again; who need not wait looks at killed() first.
 void sleep(void *chan, struct spinlock *lk)
 {
-  struct proc *p = myproc();
-
-  acquire(&p->lock);
-  release(lk);
-  p->chan = chan;
-  p->state = p->killed ? RUNNABLE : SLEEPING;
-  sched();
-  p->chan = 0;
-  release(&p->lock);
-  acquire(lk);
+  stop(SLEEPING, chan, lk);
 }
 
-// Makes every process runnable that sleeps on chan. Without any p->lock held.
+// Makes every process runnable that sleeps on chan. The lock that these gave to
+// sleep must be held: it makes the look without p->lock a safe one.
 void wakeup(void *chan)
 {
-  struct proc *self = myproc();
-
-  for (struct proc *p = proc; p < proc + NPROC; p++) {
-    if (p == self)
+  for (int slot = 0; slot < NPROC; slot++) {
+    struct proc *p = &proc[slot];
+    if (__atomic_load_n(&p->chan, __ATOMIC_RELAXED) != chan)
       continue;
     acquire(&p->lock);
-    if (p->state == SLEEPING && p->chan == chan)
+    if (p->chan == chan && p->state == SLEEPING)
       makerunnable(p);
     release(&p->lock);
   }
@@ -557,19 +559,16 @@ int kkill(int pid)
   return -1;
 }
 
+// The same for the current process, which will find out at once.
 void setkilled(struct proc *p)
 {
-  acquire(&p->lock);
-  p->killed = 1;
-  release(&p->lock);
+  __atomic_store_n(&p->killed, 1, __ATOMIC_RELAXED);
 }
 
+// Must p, the current process, exit?
 int killed(struct proc *p)
 {
-  acquire(&p->lock);
-  int answer = p->killed;
-  release(&p->lock);
-  return answer;
+  return __atomic_load_n(&p->killed, __ATOMIC_RELAXED);
 }
 
 // ---- for others --------------------------------------------------------------
@@ -577,32 +576,33 @@ int killed(struct proc *p)
 // copyout or a plain copy, as user_dst says.
 int either_copyout(int user_dst, uint64 dst, void *src, uint64 len)
 {
-  if (user_dst)
-    return copyout(myproc()->pagetable, dst, src, len);
-  memmove((void *)dst, src, len);
-  return 0;
+  if (!user_dst) {
+    memmove((void *)dst, src, len);
+    return 0;
+  }
+  return copyout(myproc()->pagetable, dst, src, len);
 }
 
 // copyin or a plain copy, as user_src says.
 int either_copyin(void *dst, int user_src, uint64 src, uint64 len)
 {
-  if (user_src)
-    return copyin(myproc()->pagetable, dst, src, len);
-  memmove(dst, (void *)src, len);
-  return 0;
+  if (!user_src) {
+    memmove(dst, (void *)src, len);
+    return 0;
+  }
+  return copyin(myproc()->pagetable, dst, src, len);
 }
 
 // Prints the processes, for Ctrl-P. Takes no lock, so that it works when the
 // kernel is stuck; what it prints may be a moment old.
 void procdump(void)
 {
-  static const char *const words[] = {
-      [UNUSED] = "unused",     [USED] = "used",   [SLEEPING] = "sleep",
-      [RUNNABLE] = "runnable", [RUNNING] = "run", [ZOMBIE] = "zombie",
-  };
+#define WORD(name, word) [name] = word,
+  static const char *const words[] = {PROCSTATES(WORD)};
 
   printf("\n");
-  for (struct proc *p = proc; p < &proc[NPROC]; p++) {
+  for (int slot = 0; slot < NPROC; slot++) {
+    struct proc *p = &proc[slot];
     uint state = p->state;
     if (state != UNUSED)
       printf("%d %s %s\n", p->pid, state < NELEM(words) ? words[state] : "?",

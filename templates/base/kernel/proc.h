@@ -40,30 +40,43 @@ struct trapframe {
   uint64 kernel_trap;                                             // 280 usertrap()
 };
 
-enum procstate { UNUSED, USED, SLEEPING, RUNNABLE, RUNNING, ZOMBIE };
+// The states of a process slot, and the word for each in procdump.
+#define PROCSTATES(X)                                            \
+  X(UNUSED, "unused")                                            \
+  X(USED, "used")         /* being made */                       \
+  X(SLEEPING, "sleep")    /* waits for wakeup(chan) */           \
+  X(RUNNABLE, "runnable") /* waits for a hart */                 \
+  X(RUNNING, "run")                                              \
+  X(ZOMBIE, "zombie")     /* has exited, nobody has waited yet */
+
+enum procstate {
+#define STATE(name, word) name,
+  PROCSTATES(STATE)
+#undef STATE
+};
 
 struct proc {
   struct spinlock lock;
 
-  // lock must be held for these
+  // lock must be held to change these
+  int pid;
   enum procstate state;
-  void *chan;  // SLEEPING: what it waits for
   int killed;  // it must exit when it next leaves the kernel
   int xstate;  // ZOMBIE: the status for its parent's wait
-  int pid;
+  void *chan;  // SLEEPING: what it waits for
 
   // wait_lock must be held for this
   struct proc *parent;
 
   // of the process itself, while it runs: no lock
-  uint64 kstack;  // lowest address of its kernel stack
-  uint64 sz;      // bytes of user memory
-  pagetable_t pagetable;
-  struct trapframe *trapframe;
-  struct context context;  // where the process goes on
-  struct file *ofile[NOFILE];
-  struct inode *cwd;
   char name[16];  // for people
+  struct inode *cwd;
+  struct file *ofile[NOFILE];
+  uint64 sz;  // bytes of user memory
+  pagetable_t pagetable;
+  uint64 kstack;  // lowest address of its kernel stack
+  struct context context;  // where the process goes on
+  struct trapframe *trapframe;
 };
 
 extern struct proc proc[NPROC];

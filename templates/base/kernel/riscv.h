@@ -11,14 +11,13 @@
 #define PGROUNDUP(a) (((a) + PGSIZE - 1) & ~(PGSIZE - 1))
 #define PGROUNDDOWN(a) ((a) & ~(PGSIZE - 1))
 
-#define PTE_V (1L << 0)
-#define PTE_R (1L << 1)
-#define PTE_W (1L << 2)
-#define PTE_X (1L << 3)
-#define PTE_U (1L << 4)
-#define PTE_G (1L << 5)
-#define PTE_A (1L << 6)
-#define PTE_D (1L << 7)
+#define PTE_V 0x01L  // the entry means something
+#define PTE_R 0x02L  // what may be done: read,
+#define PTE_W 0x04L  // write,
+#define PTE_X 0x08L  // execute,
+#define PTE_U 0x10L  // and that in user mode
+#define PTE_A 0x40L  // has been accessed
+#define PTE_D 0x80L  // has been written
 
 #define PTE_FLAGS(pte) ((pte) & 0x3ff)
 #define PTE_LEAF(pte) (((pte) & (PTE_R | PTE_W | PTE_X)) != 0)

@@ -5,10 +5,10 @@
 
 // A lock that is waited for by sleeping: for long work, by processes only.
 struct sleeplock {
-  uint locked;         // 1 while some process holds it
   struct spinlock lk;  // guards the other fields
-  char *name;          // what reports call it
   int pid;             // the process that holds it
+  uint locked;         // 1 while some process holds it
+  char *name;          // what reports call it
 };
 
 #endif

@@ -19,36 +19,40 @@ void initlock(struct spinlock *lk, char *name)
   *lk = (struct spinlock){.name = name};
 }
 
+// A lock that a hart takes twice, or gives back without having it, is a bug
+// that is easiest to find where it happens.
+static void expect(struct spinlock *lk, int held, char *complaint)
+{
+  if (holding(lk) != held)
+    panic(complaint);
+}
+
 // Waits until lk is free and takes it. Interrupts stay off until the matching
 // release.
 void acquire(struct spinlock *lk)
 {
   push_off();
-  if (holding(lk))
-    panic("acquire");
+  expect(lk, 0, "acquire: held already");
 
   // amoswap.w puts 1 into the word and tells what was there, in one step that
   // no other hart can come between.
-  uint before;
-  do
-    before = __sync_lock_test_and_set(&lk->locked, 1);
-  while (before != 0);
+  while (__atomic_exchange_n(&lk->locked, 1, __ATOMIC_ACQUIRE) != 0)
+    continue;
 
   // Nothing that belongs inside the critical section may move before it.
-  __sync_synchronize();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
   lk->cpu = mycpu();
 }
 
 // Gives lk back. Only the hart that took it may do that.
 void release(struct spinlock *lk)
 {
-  if (!holding(lk))
-    panic("release");
+  expect(lk, 1, "release: not held");
   lk->cpu = 0;
 
-  // ... nor may anything of it move behind the store that ends it.
-  __sync_synchronize();
-  __sync_lock_release(&lk->locked);
+  // ... nor may anything of it move behind the swap that ends it.
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  (void)__atomic_exchange_n(&lk->locked, 0, __ATOMIC_RELEASE);
   pop_off();
 }
 
@@ -75,11 +79,10 @@ void pop_off(void)
 {
   struct cpu *c = mycpu();
 
-  if (intr_get())
-    panic("pop_off: interrupts are on");
-  if (c->noff <= 0)
-    panic("pop_off: no push_off before it");
-  c->noff--;
-  if (c->noff == 0 && c->intena)
-    intr_on();
+  if (c->noff <= 0 || intr_get())
+    panic(c->noff > 0 ? "pop_off: interrupts are on"
+                      : "pop_off: no push_off before it");
+  if (--c->noff > 0 || !c->intena)
+    return;
+  intr_on();
 }

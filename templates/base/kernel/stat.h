@@ -9,11 +9,11 @@
 
 // What fstat tells about an open file.
 struct stat {
-  int dev;      // always 1: there is one file system
-  uint ino;     // number of the inode
-  short type;   // T_DIR, T_FILE or T_DEVICE
-  short nlink;  // names that refer to it
   uint64 size;  // bytes
+  uint ino;     // number of the inode
+  int dev;      // always 1: there is one file system
+  short nlink;  // names that refer to it
+  short type;   // T_DIR, T_FILE or T_DEVICE
 };
 
 // What reading a directory yields: entries of this form, unused ones with

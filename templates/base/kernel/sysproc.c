@@ -72,27 +72,17 @@ uint64 sys_sbrk(void)
 // pause(n): sleeps for n clock ticks, 0 for none. -1 if killed meanwhile.
 uint64 sys_pause(void)
 {
-  int n = intarg(0);
-  int result = 0;
+  int n = intarg(0), gone = 0;
 
   acquire(&tickslock);
-  uint since = ticks;
-  while (n > 0 && ticks - since < (uint)n) {
-    if (killed(myproc())) {
-      result = -1;
-      break;
-    }
+  for (uint from = ticks; n > gone && !killed(myproc()); gone = ticks - from)
     sleep(&ticks, &tickslock);
-  }
   release(&tickslock);
-  return result;
+  return n > gone ? -1 : 0;
 }
 
 // uptime(): clock ticks since the machine started.
 uint64 sys_uptime(void)
 {
-  acquire(&tickslock);
-  uint now = ticks;
-  release(&tickslock);
-  return now;
+  return __atomic_load_n(&ticks, __ATOMIC_RELAXED);
 }

@@ -84,14 +84,29 @@ int devintr(void)
   }
 }
 
-// A page fault is served if it is the first touch of reserved memory.
-static int pagefault(struct proc *p)
-{
-  uint64 cause = r_scause();
+// What the hart tells about a trap. Another trap overwrites its registers.
+struct trapinfo {
+  uint64 cause, value, pc, status;
+};
 
-  if (cause != LOAD_PAGE_FAULT && cause != STORE_PAGE_FAULT)
+static struct trapinfo gettrap(void)
+{
+  return (struct trapinfo){
+      .cause = r_scause(),
+      .value = r_stval(),
+      .pc = r_sepc(),
+      .status = r_sstatus(),
+  };
+}
+
+// A page fault is served if it is the first touch of reserved memory. 0 or -1.
+static int pagefault(struct trapinfo *t)
+{
+  if (t->cause != LOAD_PAGE_FAULT && t->cause != STORE_PAGE_FAULT)
     return -1;
-  return vmfault(p->pagetable, r_stval(), cause == LOAD_PAGE_FAULT) ? 0 : -1;
+  return vmfault(myproc()->pagetable, t->value, t->cause == LOAD_PAGE_FAULT)
+             ? 0
+             : -1;
 }
 
 static void systemcall(struct proc *p)
@@ -99,9 +114,7 @@ static void systemcall(struct proc *p)
   if (killed(p))
     kexit(-1);
   p->trapframe->epc += 4;  // go on behind the ecall
-
-  // Not before: an interrupt would overwrite sepc, scause and sstatus.
-  intr_on();
+  intr_on();               // the trap's registers are no longer needed
   syscall();
 }
 
@@ -109,19 +122,20 @@ static void systemcall(struct proc *p)
 // userret is to load.
 uint64 usertrap(void)
 {
+  struct trapinfo t = gettrap();
   struct proc *p = myproc();
   int served = SERVED;
 
-  if (r_sstatus() & SSTATUS_SPP)
-    panic("usertrap: not from user mode");
   w_stvec((uint64)kernelvec);
-  p->trapframe->epc = r_sepc();
+  p->trapframe->epc = t.pc;
+  if (t.status & SSTATUS_SPP)
+    panic("usertrap: the trap came from the kernel");
 
-  if (r_scause() == ECALL_FROM_USER) {
+  if (t.cause == ECALL_FROM_USER) {
     systemcall(p);
-  } else if ((served = devintr()) == NOT_OURS && pagefault(p) < 0) {
-    printf("usertrap(): unexpected scause 0x%lx pid=%d\n", r_scause(), p->pid);
-    printf("            sepc=0x%lx stval=0x%lx\n", r_sepc(), r_stval());
+  } else if ((served = devintr()) == NOT_OURS && pagefault(&t) < 0) {
+    printf("usertrap(): unexpected scause 0x%lx pid=%d\n", t.cause, p->pid);
+    printf("            sepc=0x%lx stval=0x%lx\n", t.pc, t.value);
     setkilled(p);
   }
 
@@ -137,43 +151,38 @@ uint64 usertrap(void)
 // Interrupts are off from here on.
 void prepare_return(void)
 {
-  struct trapframe *tf = myproc()->trapframe;
+  struct proc *p = myproc();
+  struct trapframe *tf = p->trapframe;
 
-  intr_off();
+  intr_off();  // or a trap in the kernel would go to uservec
   w_stvec(TRAMPOLINE + (uint64)(uservec - trampoline));
-
-  tf->kernel_satp = r_satp();
-  tf->kernel_sp = myproc()->kstack + KSTACKPAGES * PGSIZE;
-  tf->kernel_trap = (uint64)usertrap;
-  tf->kernel_hartid = cpuid();
-
-  w_sepc(tf->epc);
   w_sstatus((r_sstatus() & ~SSTATUS_SPP) | SSTATUS_SPIE);
+  w_sepc(tf->epc);
+
+  tf->kernel_hartid = cpuid();
+  tf->kernel_sp = p->kstack + KSTACKPAGES * PGSIZE;
+  tf->kernel_trap = (uint64)usertrap;
+  tf->kernel_satp = r_satp();
 }
 
 // kernelvec comes here: the kernel was interrupted, or has done something
 // wrong.
 void kerneltrap(void)
 {
-  uint64 sepc = r_sepc();
-  uint64 sstatus = r_sstatus();
+  struct trapinfo t = gettrap();
 
-  if ((sstatus & SSTATUS_SPP) == 0)
-    panic("kerneltrap: not from supervisor mode");
-  if (intr_get())
-    panic("kerneltrap: interrupts are on");
-
-  switch (devintr()) {
-  case NOT_OURS:
-    printf("scause=0x%lx sepc=0x%lx stval=0x%lx\n", r_scause(), sepc,
-           r_stval());
-    panic("kerneltrap");
-  case TIME_IS_UP:
-    if (myproc() != 0)
-      yield();
+  if (intr_get() || (t.status & SSTATUS_SPP) == 0)
+    panic("kerneltrap: in a state that cannot be");
+  int served = devintr();
+  if (served == NOT_OURS) {
+    printf("kerneltrap(): scause 0x%lx sepc=0x%lx stval=0x%lx hart %d\n",
+           t.cause, t.pc, t.value, cpuid());
+    panic("kerneltrap: the kernel has faulted");
   }
-
-  // Another thread may have been here in the meantime.
-  w_sepc(sepc);
-  w_sstatus(sstatus);
+  if (served == TIME_IS_UP && myproc() != 0) {
+    yield();
+    // Other threads have taken traps here in the meantime.
+    w_sstatus(t.status);
+    w_sepc(t.pc);
+  }
 }

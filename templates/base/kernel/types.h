@@ -5,10 +5,11 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 
-typedef unsigned char uint8;
-typedef unsigned short uint16;
-typedef unsigned int uint32;
-typedef unsigned long uint64;
+// The compiler knows which types have these widths.
+typedef __UINT8_TYPE__ uint8;
+typedef __UINT16_TYPE__ uint16;
+typedef __UINT32_TYPE__ uint32;
+typedef __UINT64_TYPE__ uint64;
 
 typedef uint64 pde_t;
 
