@@ -1,0 +1,181 @@
+// usertests: shows that what is built on the kernel's allocator works. This
+// file chooses tests, runs each in a process of its own under a time limit, and
+// counts the free pages around it. The tests themselves are in ut-*.c.
+//
+//   usertests [-n WORD] [-l | -q | NAME]
+//
+// The exit status is 0 if everything passed, 1 if not, 2 for wrong arguments.
+
+#include "user/usertests.h"
+
+// In ticks. No test needs a tenth of it on a machine that has nothing else to
+// do; it is there to end those that wait for something that never comes.
+enum { LIMIT_QUICK = 300, LIMIT_SLOW = 900 };
+
+static const struct test *const themes[] = {
+    arg_tests,  mem_tests,  proc_tests, exec_tests,
+    pipe_tests, file_tests, dir_tests,  oom_tests,
+};
+
+// ---- free pages -----------------------------------------------------------------
+
+// Processes that a test has left to init may still be on their way out when the
+// test has ended, so a number other than the expected one gets time to change.
+static int settled_pages(int expected) {
+  int pages = count_pages();
+
+  for (int tries = 0; pages != expected && tries < 15; tries++) {
+    pause(1);
+    pages = count_pages();
+  }
+  return pages;
+}
+
+// ---- one test -------------------------------------------------------------------
+
+// How a test ended.
+enum outcome { PASSED, BROKEN, TOO_LONG };
+
+// Kills the process when the time is over, unless it is killed itself before.
+static int start_watchdog(int pid, int ticks) {
+  int dog = fork();
+
+  if (dog == 0) {
+    pause(ticks);
+    kill(pid);
+    exit(0);
+  }
+  return dog;
+}
+
+static enum outcome attempt(const struct test *test) {
+  int status = -1, barked = -1;
+  int pid = fork();
+
+  if (pid == 0) {
+    test->body();
+    exit(0);
+  }
+  if (pid < 0)
+    return BROKEN;
+
+  int dog = start_watchdog(pid, test->slow ? LIMIT_SLOW : LIMIT_QUICK);
+  for (int left = dog > 0 ? 2 : 1; left > 0; left--) {
+    int result;
+    int ended = wait(&result);
+    if (ended == pid) {
+      status = result;
+      kill(dog);
+    } else {
+      barked = result;
+    }
+  }
+  if (barked == 0)
+    return TOO_LONG;
+  return status == 0 ? PASSED : BROKEN;
+}
+
+// Runs a test and tells how it went. *pages is the number of free pages; what
+// is counted afterwards takes its place, so that each test answers for itself.
+static int run(const struct test *test, int *pages) {
+  // What the kernel says about a process that it kills comes between the name
+  // and the verdict. With a prefix a line is written whole, at the end.
+  int whole = test_prefix[0] != '\0';
+  if (!whole)
+    printf("test %s: ", test->name);
+
+  enum outcome outcome = attempt(test);
+  int before = *pages;
+  *pages = settled_pages(before);
+
+  if (whole)
+    printf("%stest %s: ", test_prefix, test->name);
+  if (outcome == TOO_LONG)
+    printf("FAILED -- no end in sight\n");
+  else if (outcome == BROKEN)
+    printf("FAILED\n");
+  else if (*pages < before)
+    printf("FAILED -- lost %d free pages\n", before - *pages);
+  else if (*pages > before)
+    printf("FAILED -- gained %d free pages\n", *pages - before);
+  else
+    printf("OK\n");
+  return outcome == PASSED && *pages == before;
+}
+
+// ---- all of them ----------------------------------------------------------------
+
+// What was asked for.
+struct choice {
+  int list;          // -l
+  int quick;         // -q
+  const char *name;  // one test only, or 0
+};
+
+static int chosen(const struct test *test, const struct choice *choice) {
+  if (choice->name != 0)
+    return strcmp(choice->name, test->name) == 0;
+  return !(choice->quick && test->slow);
+}
+
+// Calls run, or prints the name, for each test that was chosen. Returns how
+// many there were, and through ret_failed how many of them failed.
+static int go_through(const struct choice *choice, int *ret_failed) {
+  int pages = choice->list ? 0 : settled_pages(count_pages());
+  int seen = 0;
+
+  for (int i = 0; i < COUNT(themes); i++) {
+    for (const struct test *test = themes[i]; test->name != 0; test++) {
+      if (!chosen(test, choice))
+        continue;
+      seen++;
+      if (choice->list)
+        printf("%s%s\n", test_prefix, test->name);
+      else
+        *ret_failed += !run(test, &pages);
+    }
+  }
+  return seen;
+}
+
+// Reads the arguments. Returns 0, or -1 if they make no sense.
+static int parse(int argc, char **argv, struct choice *ret_choice) {
+  struct choice choice = {0};
+
+  test_prefix = line_prefix(&argc, argv);
+  if (argc > 2)
+    return -1;
+  if (argc == 2) {
+    choice.list = strcmp(argv[1], "-l") == 0;
+    choice.quick = strcmp(argv[1], "-q") == 0;
+    if (!choice.list && !choice.quick)
+      choice.name = argv[1];
+    if (choice.name != 0 && choice.name[0] == '-')
+      return -1;
+  }
+  *ret_choice = choice;
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  struct choice choice;
+  int failed = 0;
+
+  if (parse(argc, argv, &choice) < 0) {
+    fprintf(2, "usage: usertests [-n WORD] [-l | -q | NAME]\n");
+    exit(2);
+  }
+  if (!choice.list) {
+    printf("%susertests starting\n", test_prefix);
+    prepare_tables((PHYSTOP - KERNBASE) / PGSIZE);
+  }
+  if (go_through(&choice, &failed) == 0) {
+    fprintf(2, "%susertests: no test is named %s; -l lists them\n", test_prefix,
+            choice.name);
+    exit(2);
+  }
+  if (!choice.list)
+    printf("%s%s\n", test_prefix,
+           failed > 0 ? "SOME TESTS FAILED" : "ALL TESTS PASSED");
+  exit(failed > 0);
+}
