@@ -18,7 +18,7 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC := gcc
-PKGS := libgit2 yaml-0.1 libsodium libarchive jansson
+PKGS := libgit2 yaml-0.1 libsodium libarchive jansson nettle zlib
 JOBS ?= 2
 
 Q := $(if $(V),,@)

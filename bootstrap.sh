@@ -13,6 +13,8 @@ libgit2-dev              # repositories: per-student trees, merges, diffs
 libyaml-dev              # lab files, with line and column in each error
 libsodium-dev            # seeds: keyed hashes and streams drawn from them
 libarchive-dev           # intake of zip and tar submissions
+nettle-dev               # SHA-1 of the packs in repositories
+zlib1g-dev               # and their compression
 libjansson-dev           # JSON results
 gcc-riscv64-unknown-elf  # compiles the kernels
 qemu-system-misc         # boots them (qemu-system-riscv64)
