@@ -89,6 +89,33 @@ $(BUILD)/boot-all: $(call objects,$(BOOT_SRC) $(HELP_SRC)) $(LIB)
 	@echo "ld $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lcriterion
 
+# The kernel that tests boot: the base with the lab's programs, as a student's
+# start. Its own Makefile compiles it, in a copy of the tree.
+KERNEL := build/kernel/start
+LAB_TREE := templates/percpu-kalloc
+sources = $(patsubst $(1)/%,%,$(wildcard $(shell \
+  git ls-files -co --exclude-standard $(1) 2>/dev/null || find $(1) -type f)))
+BASE_FILES := $(call sources,templates/base)
+LAB_FILES := $(filter user/%,$(call sources,$(LAB_TREE)))
+LAB_PROGRAMS := $(patsubst user/%.c,%,$(filter %.c,$(LAB_FILES)))
+$(KERNEL)/kernel/kernel: $(BASE_FILES:%=templates/base/%) \
+  $(LAB_FILES:%=$(LAB_TREE)/%)
+	@echo "kernel $(KERNEL)"
+	@rm -rf $(KERNEL) && mkdir -p $(KERNEL)
+	@tar -C templates/base -cf - $(BASE_FILES) | tar -C $(KERNEL) -xf -
+	@tar -C $(LAB_TREE) -cf - $(LAB_FILES) | tar -C $(KERNEL) -xf -
+	@printf '\t$$U/_%s\\\n' $(LAB_PROGRAMS) >$(KERNEL).programs
+	@sed -i '/^UPROGS=/r $(KERNEL).programs' $(KERNEL)/Makefile
+	$(Q)$(MAKE) -C $(KERNEL) >$(KERNEL).log 2>&1 || { cat $(KERNEL).log; exit 1; }
+
+# Bare-metal guests, for what a kernel in order does not do.
+GUESTS := $(addprefix build/guest/,$(shell \
+  sed -n 's/^.ifdef GUEST_\([a-z]*\).*/\1/p' tests/guest.S))
+$(GUESTS): build/guest/%: tests/guest.S
+	@mkdir -p $(@D)
+	$(Q)riscv64-unknown-elf-gcc -march=rv64imac -mabi=lp64 -nostdlib -static \
+	  -Wl,-Ttext=0x80000000 -Wl,--no-warn-rwx-segments -DGUEST_$* -o $@ $<
+
 bench-of = $(filter %/$(1).c,$(BENCH_SRC))
 .SECONDEXPANSION:
 $(BENCHES): $(BUILD)/bench/%: $$(call objects,$$(call bench-of,%)) $(LIB)
@@ -107,7 +134,7 @@ $(BUILD)/fuzz/%: tests/%.c $(LIB_SRC) Makefile
 bootstrap:
 	./bootstrap.sh
 
-check: $(BUILD)/labgen $(SUITES)
+check: $(BUILD)/labgen $(SUITES) $(KERNEL)/kernel/kernel $(GUESTS)
 	./tools/run-tests $(BUILD) $(JOBS) $(SUITES)
 
 bench: $(BUILD)/labgen $(BENCHES)
