@@ -13,11 +13,27 @@
 enum { LIMIT_QUICK = 300, LIMIT_SLOW = 900 };
 
 static const struct test *const themes[] = {
-    arg_tests,  mem_tests,  proc_tests, exec_tests,
-    pipe_tests, file_tests, dir_tests,  oom_tests,
+    arg_tests,  mem_tests, proc_tests, exec_tests, pipe_tests,
+    file_tests, dir_tests, oom_tests,  big_tests,
 };
 
 // ---- free pages -----------------------------------------------------------------
+
+// Counting takes as long as there are free pages. So a process holds all of
+// them but this many, which is plenty for most tests, while these run.
+enum { ENOUGH_PAGES = 4096 };
+static struct hog reserve;
+
+static void hold_reserve(void) {
+  hog_start(&reserve);
+  hog_release(&reserve, ENOUGH_PAGES);
+}
+
+static void drop_reserve(void) {
+  if (reserve.pid != 0)
+    hog_end(&reserve);
+  reserve.pid = 0;
+}
 
 // Processes that a test has left to init may still be on their way out when the
 // test has ended, so a number other than the expected one gets time to change.
@@ -53,6 +69,10 @@ static enum outcome attempt(const struct test *test) {
   int pid = fork();
 
   if (pid == 0) {
+    if (reserve.pid != 0) {
+      close(reserve.orders);
+      close(reserve.answers);
+    }
     test->body();
     exit(0);
   }
@@ -66,8 +86,10 @@ static enum outcome attempt(const struct test *test) {
     if (ended == pid) {
       status = result;
       kill(dog);
-    } else {
+    } else if (ended == dog) {
       barked = result;
+    } else {
+      return BROKEN;
     }
   }
   if (barked == 0)
@@ -118,22 +140,24 @@ static int chosen(const struct test *test, const struct choice *choice) {
   return !(choice->quick && test->slow);
 }
 
-// Calls run, or prints the name, for each test that was chosen. Returns how
-// many there were, and through ret_failed how many of them failed.
-static int go_through(const struct choice *choice, int *ret_failed) {
-  int pages = choice->list ? 0 : settled_pages(count_pages());
+// Runs the tests of a theme that were chosen, or prints their names. Returns
+// how many there were, and adds those that failed to *failed.
+static int go_through(const struct test *test, const struct choice *choice,
+                      int *failed) {
+  int pages = -1;
   int seen = 0;
 
-  for (int i = 0; i < COUNT(themes); i++) {
-    for (const struct test *test = themes[i]; test->name != 0; test++) {
-      if (!chosen(test, choice))
-        continue;
-      seen++;
-      if (choice->list)
-        printf("%s%s\n", test_prefix, test->name);
-      else
-        *ret_failed += !run(test, &pages);
+  for (; test->name != 0; test++) {
+    if (!chosen(test, choice))
+      continue;
+    seen++;
+    if (choice->list) {
+      printf("%s%s\n", test_prefix, test->name);
+      continue;
     }
+    if (pages < 0)
+      pages = settled_pages(count_pages());
+    *failed += !run(test, &pages);
   }
   return seen;
 }
@@ -159,7 +183,7 @@ static int parse(int argc, char **argv, struct choice *ret_choice) {
 
 int main(int argc, char **argv) {
   struct choice choice;
-  int failed = 0;
+  int failed = 0, seen = 0;
 
   if (parse(argc, argv, &choice) < 0) {
     fprintf(2, "usage: usertests [-n WORD] [-l | -q | NAME]\n");
@@ -168,8 +192,14 @@ int main(int argc, char **argv) {
   if (!choice.list) {
     printf("%susertests starting\n", test_prefix);
     prepare_tables((PHYSTOP - KERNBASE) / PGSIZE);
+    hold_reserve();
   }
-  if (go_through(&choice, &failed) == 0) {
+  for (int i = 0; i < COUNT(themes); i++) {
+    if (themes[i] == big_tests)
+      drop_reserve();
+    seen += go_through(themes[i], &choice, &failed);
+  }
+  if (seen == 0) {
     fprintf(2, "%susertests: no test is named %s; -l lists them\n", test_prefix,
             choice.name);
     exit(2);

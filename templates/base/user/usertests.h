@@ -30,6 +30,7 @@ extern const struct test pipe_tests[];  // ut-pipe.c: pipes
 extern const struct test file_tests[];  // ut-file.c: files
 extern const struct test dir_tests[];   // ut-dir.c: names and directories
 extern const struct test oom_tests[];   // ut-oom.c: nothing left to allocate
+extern const struct test big_tests[];   // ut-big.c: those that need all memory
 
 // ---- saying what is wrong; all of these end the calling process -------------
 

@@ -217,27 +217,6 @@ static void sbrk_all(void) {
   IS(fate(leave_only, stack_guard() + (USERSTACK + 1) * PGSIZE), 0);
 }
 
-// A large process: most of the memory, in one go, every page of it there. It
-// is given back in two parts, and the middle is really gone.
-static void sbrkmuch(void) {
-  const int size = (PHYSTOP - KERNBASE) / 4 * 3;
-  char *start = (char *)page_align_end();
-
-  CHECK(sbrk(size) == start);
-  for (int at = 0; at < size; at += PGSIZE) {
-    CHECK(*(int *)(start + at) == 0);
-    *(int *)(start + at) = at;
-  }
-  for (int at = 0; at < size; at += PGSIZE)
-    CHECK(*(int *)(start + at) == at);
-  CHECK(sbrk(-size / 2) == start + size);
-  must_kill("load", load_from, (uint64)start + size / 2);
-  CHECK(*(int *)(start + size / 2 - PGSIZE) == size / 2 - PGSIZE);
-  CHECK(sbrk(size / 2) == start + size / 2);
-  IS(start[size / 2], 0);
-  IS(start[size - 1], 0);
-}
-
 // Whatever a page held before, its next owner finds zeros: after sbrk, after
 // the first touch of reserved memory, and in the memory of a new program.
 static void zeroed_pages(void) {
@@ -471,7 +450,6 @@ const struct test mem_tests[] = {
     {"sbrkedge", sbrk_edges, 0},
     {"sbrklimit", sbrk_limits, 0},
     {"sbrkall", sbrk_all, 0},
-    {"sbrkmuch", sbrkmuch, 0},
     {"zeroed", zeroed_pages, 0},
     {"lazytouch", lazy_touch, 0},
     {"lazycalls", lazy_calls, 0},

@@ -217,24 +217,6 @@ static void oom_tables(void) {
   IS(fate(grow_across, 3L << 30), 0);
 }
 
-// A single call for more memory than there is comes to its end somewhere in the
-// middle, tables included.
-static int pages_once_more(void) {
-  int pages = count_pages();
-
-  CHECK(sbrk(PHYSTOP - KERNBASE) == SBRK_FAILED);
-  return pages;
-}
-
-static void sbrkfail(void) {
-  prepare_tables((PHYSTOP - KERNBASE) / PGSIZE);
-  int pages = count_pages();
-
-  CHECK(pages > 1000);
-  for (int i = 0; i < 3; i++)
-    IS(pages_once_more(), pages);
-}
-
 // ---- reserved memory -------------------------------------------------------------
 
 static char *reserved;  // pages nobody has touched
@@ -430,43 +412,6 @@ static void oom_files(void) {
 
 // ---- many at once ----------------------------------------------------------------
 
-// Takes a page at a time until there is no more, says how many it got, and
-// holds them until the reader's pipe ends.
-static int report_pipe[2], hold_pipe[2];
-
-static void take_all(long arg) {
-  int pages = 0;
-  char byte;
-
-  (void)arg;
-  close(hold_pipe[1]);
-  while (sbrk(PGSIZE) != SBRK_FAILED)
-    pages++;
-  IS(write(report_pipe[1], &pages, sizeof pages), sizeof pages);
-  read(hold_pipe[0], &byte, 1);
-}
-
-// Several take all of memory at once. Together they get nearly all that one
-// gets: no page lies where only some of them can reach it.
-static void oom_together(void) {
-  enum { TAKERS = 3 };
-  int total = 0;
-  int alone = count_pages();
-
-  IS(pipe(report_pipe), 0);
-  IS(pipe(hold_pipe), 0);
-  for (int i = 0; i < TAKERS; i++)
-    spawn(take_all, 0);
-  for (int i = 0; i < TAKERS; i++) {
-    int pages;
-    IS(read(report_pipe[0], &pages, sizeof pages), sizeof pages);
-    total += pages;
-  }
-  CHECK(total <= alone && total > alone - 100 * TAKERS);
-  close(hold_pipe[1]);
-  expect_all_ok(TAKERS);
-}
-
 // One of several that do everything that needs pages, where there are not
 // enough for all. Each call may fail or not; none may do anything else.
 static void do_anything(long rounds) {
@@ -528,32 +473,6 @@ static void oom_crowd(void) {
   }
 }
 
-static void hold_forked(long fd) {
-  char byte;
-
-  read(fd, &byte, 1);
-}
-
-// Forks of a large process until memory, and not the process table, is full.
-static void oom_forks(void) {
-  int ends[2], children = 0;
-  int size = (PHYSTOP - KERNBASE) / 16;
-
-  IS(pipe(ends), 0);
-  CHECK(sbrk(size) != SBRK_FAILED);
-  for (int pid; (pid = fork()) >= 0; children++) {
-    if (pid == 0) {
-      close(ends[1]);
-      hold_forked(ends[0]);
-      exit(0);
-    }
-    CHECK(children < 20);
-  }
-  CHECK(children > 5);
-  close(ends[1]);
-  expect_all_ok(children);
-}
-
 const struct test oom_tests[] = {
     {"oomfork", oom_fork, 0},
     {"oomforkspread", oom_fork_spread, 0},
@@ -562,14 +481,11 @@ const struct test oom_tests[] = {
     {"oomargs", oom_arguments, 0},
     {"oomsbrk", oom_sbrk, 0},
     {"oomtables", oom_tables, 0},
-    {"sbrkfail", sbrkfail, 0},
     {"oomtouch", oom_touch, 0},
     {"oomcopy", oom_copy, 0},
     {"oomresults", oom_results, 0},
     {"oomexit", oom_exit, 0},
     {"oomfiles", oom_files, 0},
-    {"oomtogether", oom_together, 0},
     {"oomcrowd", oom_crowd, 0},
-    {"oomforks", oom_forks, 0},
     {0},
 };
