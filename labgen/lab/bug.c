@@ -251,28 +251,8 @@ int commit_step_read(const char *folder, struct arena *arena,
   free(path);
   if (rc)
     return rc;
-  step.folder = arena_strndup(arena, folder, strlen(folder));
+  const char *files = arena_printf(arena, "%s/files", folder);
+  step.files = file_exists(files) ? files : NULL;
   *ret = step;
-  return 0;
-}
-
-int commit_step_overlay(const struct commit_step *step, struct tree *tree,
-                        struct error *err)
-{
-  struct tree work = {0};
-  int rc = 0;
-  char *overlay = path_join(step->folder, "files");
-  tree_copy(&work, tree);
-  if (file_exists(overlay))
-    rc = tree_add_folder(&work, overlay, "", err);
-  free(overlay);
-  if (rc == 0)
-    rc = edits_apply(&work, step->edits.items, step->edits.count, NULL, 0, err);
-  if (rc) {
-    tree_release(&work);
-    return rc;
-  }
-  tree_release(tree);
-  *tree = work;
   return 0;
 }

@@ -73,9 +73,9 @@ int bug_apply(const struct bug *bug, const size_t *choice, struct tree *tree,
 struct commit_step {
   struct place at;
   const char *message;
-  struct list edits;   // struct edit, after the overlay
-  const char *patch;   // a unified diff (path of a file), or NULL
-  const char *folder;  // the folder itself
+  struct list edits;  // struct edit, after the overlay
+  const char *patch;  // a unified diff (path of a file), or NULL
+  const char *files;  // folder/files, laid over the tree; NULL: none
 };
 
 extern const struct schema commit_schema;
@@ -83,11 +83,5 @@ extern const struct schema commit_schema;
 // Reads folder/commit.yaml. LG_EINPUT, LG_ENOTFOUND, LG_EIO.
 int commit_step_read(const char *folder, struct arena *arena,
                      struct commit_step *ret, struct error *err);
-
-// Lays folder/files/ over the tree and applies the edits. A patch is applied by
-// labgen/repo, before the edits: see course_step(). LG_EINPUT and as
-// tree_add_folder(); the tree is unchanged on failure.
-int commit_step_overlay(const struct commit_step *step, struct tree *tree,
-                        struct error *err);
 
 #endif

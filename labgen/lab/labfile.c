@@ -35,6 +35,9 @@ static const struct field base_fields[] = {
           .doc = "or a git repository on this machine"),
     FIELD(struct lab_base, commit, FIELD_TEXT,
           .doc = "and a commit in it: best its full id"),
+    FIELD(struct lab_base, products, FIELD_TEXTS,
+          .doc = "what its Makefile makes for a boot; without it, "
+                 "kernel/kernel"),
     FIELD_END,
 };
 

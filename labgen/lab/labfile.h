@@ -18,8 +18,9 @@ struct lab_machine {
 struct lab_base {
   struct place at;
   const char *folder;
-  const char *git;     // path of a local repository
-  const char *commit;  // any name of a commit in it
+  const char *git;        // path of a local repository
+  const char *commit;     // any name of a commit in it
+  struct texts products;  // what its Makefile makes; none: kernel/kernel
 };
 
 // The course secret is never in the lab file itself.

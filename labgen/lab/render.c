@@ -188,15 +188,14 @@ static int reorder_functions(const struct rendering *r, const struct draws *d,
 struct renaming {
   const struct rendering *r;
   const char **chosen;  // for each of r->names, or NULL to keep it
-  const char *looked_for;
-  bool found;
+  struct buf taken;     // all identifiers of both texts, each between blanks
 };
 
-static const char *spot(void *arg, const char *name, size_t len)
+static const char *note_identifier(void *arg, const char *name, size_t len)
 {
   struct renaming *n = arg;
-  if (strlen(n->looked_for) == len && memcmp(n->looked_for, name, len) == 0)
-    n->found = true;
+  buf_add(&n->taken, name, len);
+  buf_addc(&n->taken, ' ');
   return NULL;
 }
 
@@ -211,21 +210,15 @@ static const char *renamed(void *arg, const char *name, size_t len)
   return NULL;
 }
 
-// Whether a name is in either text, or chosen for another identifier.
-static bool is_taken(struct renaming *n, const struct pair *p, const char *name,
-                     size_t chosen_count)
+// Takes a name for an identifier, unless it is in either text or taken.
+static bool take_name(struct renaming *n, const char *name)
 {
-  struct buf unused = BUF_INIT;
-  n->looked_for = name;
-  n->found = false;
-  for (int side = 0; side < SIDES; side++) {
-    ctext_rename(buf_str(&p->text[side]), spot, n, &unused);
-    buf_truncate(&unused, 0);
-  }
-  buf_release(&unused);
-  for (size_t i = 0; i < chosen_count; i++)
-    n->found = n->found || (n->chosen[i] && strcmp(n->chosen[i], name) == 0);
-  return n->found;
+  char *word = xasprintf(" %s ", name);
+  bool is_free = !strstr(buf_str(&n->taken), word);
+  if (is_free)
+    buf_adds(&n->taken, word + 1);
+  free(word);
+  return is_free;
 }
 
 static void rename_identifiers(const struct rendering *r, struct draws *d,
@@ -233,12 +226,16 @@ static void rename_identifiers(const struct rendering *r, struct draws *d,
 {
   size_t count = r->names.count;
   struct renaming n = {.r = r, .chosen = xcalloc(count + 1, sizeof(char *))};
+  struct buf unchanged = BUF_INIT;
+  buf_addc(&n.taken, ' ');
+  for (int side = 0; side < SIDES; side++)
+    ctext_rename(buf_str(&p->text[side]), note_identifier, &n, &unchanged);
+  buf_release(&unchanged);
   for (size_t i = 0; i < count; i++) {
     const struct named_texts *row = LIST_AT(r->names, struct named_texts, i);
     // The identifier's own name is one of the choices.
     uint32_t pick = draw_below(d, (uint32_t)row->values.count + 1);
-    if (pick < row->values.count &&
-        !is_taken(&n, p, row->values.items[pick], i))
+    if (pick < row->values.count && take_name(&n, row->values.items[pick]))
       n.chosen[i] = row->values.items[pick];
   }
   for (int side = 0; side < SIDES; side++) {
@@ -248,6 +245,7 @@ static void rename_identifiers(const struct rendering *r, struct draws *d,
     p->text[side] = out;
   }
   free(n.chosen);
+  buf_release(&n.taken);
 }
 
 int render_pair(const struct rendering *r, struct draws *d, struct tree *clean,

@@ -1,7 +1,5 @@
 // The one place that asks libgit2 for its last error.
-#include "labgen/repo/giterror.h"
-
-#include <git2.h>
+#include "labgen/repo/internal.h"
 
 int git_failed(struct error *err, int code, const char *what)
 {

@@ -3,7 +3,6 @@
 // with the same files cost one compression. Nothing here touches the disk.
 #include "labgen/repo/objects.h"
 
-#include <git2.h>
 #include <git2/sys/odb_backend.h>
 #include <git2/sys/repository.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 #include "labgen/base/alloc.h"
 #include "labgen/base/buf.h"
-#include "labgen/repo/giterror.h"
+#include "labgen/repo/internal.h"
 #include "labgen/repo/pack.h"
 
 struct entry {
@@ -214,6 +213,23 @@ static int fill_index(struct objects *o, const struct tree *tree,
   return 0;
 }
 
+int objects_write_tree(struct objects *o, const struct tree *tree, git_oid *ret)
+{
+  git_index *index = NULL;
+  int rc = git_index_new(&index);
+  if (rc == 0)
+    rc = fill_index(o, tree, index);
+  if (rc == 0)
+    rc = git_index_write_tree_to(ret, index, o->repo);
+  git_index_free(index);
+  return rc;
+}
+
+git_repository *objects_repository(struct objects *o)
+{
+  return o->repo;
+}
+
 static int write_commit(struct objects *o, const git_oid *tree_id,
                         const struct object_id *parent,
                         const struct commit_words *words, git_oid *ret)
@@ -251,21 +267,14 @@ int objects_commit(struct objects *o, const struct tree *tree,
                    const struct commit_words *words, struct object_id *ret,
                    struct error *err)
 {
-  git_index *index = NULL;
   git_oid tree_id, id;
-  int rc = git_index_new(&index);
-  if (rc == 0)
-    rc = fill_index(o, tree, index);
-  if (rc == 0)
-    rc = git_index_write_tree_to(&tree_id, index, o->repo);
+  int rc = objects_write_tree(o, tree, &tree_id);
   if (rc == 0)
     rc = write_commit(o, &tree_id, parent, words, &id);
   if (rc)
-    rc = git_failed(err, LG_EHARNESS, "making a commit");
-  else
-    memcpy(ret->bytes, id.id, sizeof(ret->bytes));
-  git_index_free(index);
-  return rc;
+    return git_failed(err, LG_EHARNESS, "making a commit");
+  memcpy(ret->bytes, id.id, sizeof(ret->bytes));
+  return 0;
 }
 
 int objects_write_index(struct objects *o, const struct tree *tree,

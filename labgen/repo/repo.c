@@ -10,7 +10,6 @@
 #include "labgen/base/alloc.h"
 #include "labgen/base/buf.h"
 #include "labgen/base/file.h"
-#include "labgen/repo/giterror.h"
 #include "labgen/repo/pack.h"
 
 static const char config_text[] =

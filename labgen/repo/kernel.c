@@ -1,0 +1,511 @@
+// Builds kernels with the Makefile of their own tree, several at a time. What
+// to compile again is make's business: a tree begins as a copy of a built one,
+// times of files included, with the files that differ written over it. A tree
+// whose headers, Makefile or set of files differ begins from nothing, since not
+// every Makefile tracks those.
+#include "labgen/repo/kernel.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "labgen/base/alloc.h"
+#include "labgen/base/file.h"
+#include "labgen/run/child.h"
+
+#define MAX_JOBS 64
+#define FILE_MAX_BYTES (256u << 20)
+
+struct job {
+  char *dir, *label;  // owned
+  char key[KERNEL_KEY_BYTES];
+  bool keep;
+};
+
+// A built tree in the cache, and the sources that it was built from.
+struct built {
+  struct tree tree;
+  char *dir;
+};
+
+struct known {
+  char key[KERNEL_KEY_BYTES];
+  bool failed;
+};
+
+struct kernels {
+  struct kernel_options options;
+  struct job jobs[MAX_JOBS];
+  struct child *children[MAX_JOBS];  // the same index; NULL: free
+  struct built *built;
+  size_t built_count, built_room;
+  struct known *known;  // kernels that are there or under way
+  size_t known_count, known_room;
+  struct content *makefile;  // whose compiler `compiler` describes
+  struct buf compiler;
+  size_t compiled, failed;
+};
+
+struct kernels *kernels_open(const struct kernel_options *options)
+{
+  struct kernels *k = xcalloc(1, sizeof(*k));
+  k->options = *options;
+  if (k->options.jobs < 1)
+    k->options.jobs = 1;
+  if (k->options.jobs > MAX_JOBS)
+    k->options.jobs = MAX_JOBS;
+  return k;
+}
+
+size_t kernels_compiled(const struct kernels *k)
+{
+  return k->compiled;
+}
+
+size_t kernels_failed(const struct kernels *k)
+{
+  return k->failed;
+}
+
+// --- names -----------------------------------------------------------------
+
+static bool ends_in(const char *path, const char *ending)
+{
+  size_t len = strlen(path), n = strlen(ending);
+  return len > n && strcmp(path + len - n, ending) == 0;
+}
+
+// Whether a file has no part in the kernel.
+static bool is_document(const char *path)
+{
+  return ends_in(path, ".md") || ends_in(path, ".yaml") ||
+         ends_in(path, ".yml") || ends_in(path, ".gitignore");
+}
+
+static int run_make(struct kernels *k, const char *dir, const char *const *args,
+                    struct child **ret, struct child_result *ret_result,
+                    struct error *err)
+{
+  const char *argv[24] = {"make", "-C", dir, "--no-print-directory", "-s"};
+  size_t n = 5;
+  for (; *args && n + 1 < sizeof(argv) / sizeof(argv[0]); args++)
+    argv[n++] = *args;
+  struct child_spec spec = {.argv = argv, .merge_stderr = true};
+  spec.limits.cpu_s = (uint64_t)k->options.limits.compile_seconds;
+  spec.limits.address_space_bytes =
+      (uint64_t)k->options.limits.compile_memory_mib << 20;
+  return ret ? child_start(&spec, ret, err) : child_run(&spec, ret_result, err);
+}
+
+// Asks the tree's Makefile which compiler it takes, and that what it is.
+static int ask_compiler(struct kernels *k, const struct tree *tree,
+                        struct error *err)
+{
+  static const char *const args[] = {
+      "--eval=labgen-compiler:;@echo $(CC) $(LD); $(CC) --version; "
+      "$(LD) --version",
+      "labgen-compiler", NULL};
+  const struct tree_file *makefile = tree_find(tree, "Makefile");
+  if (!makefile)
+    return error_set(err, LG_EINPUT, "the kernel's tree has no Makefile");
+  if (k->makefile == makefile->content)
+    return 0;
+  struct child_result result = {0};
+  char *dir = publish_scratch(k->options.publish);
+  int rc = tree_write(tree, dir, err);
+  rc = rc ? rc : run_make(k, dir, args, NULL, &result, err);
+  if (rc == 0 && result.status != 0)
+    rc = error_set(err, LG_EHARNESS,
+                   "make finds no compiler for the kernels:\n%s",
+                   buf_str(&result.out));
+  if (rc == 0) {
+    k->makefile = makefile->content;
+    buf_release(&k->compiler);
+    buf_add(&k->compiler, buf_str(&result.out), result.out.len);
+  }
+  child_result_release(&result);
+  file_remove_tree(dir, NULL);
+  free(dir);
+  return rc;
+}
+
+static void add_hashed(crypto_generichash_state *state, const void *bytes,
+                       size_t len)
+{
+  uint64_t len64 = len;
+  crypto_generichash_update(state, (unsigned char *)&len64, sizeof(len64));
+  crypto_generichash_update(state, bytes, len);
+}
+
+static int make_key(struct kernels *k, const struct tree *tree, char *ret,
+                    struct error *err)
+{
+  crypto_generichash_state state;
+  unsigned char hash[(KERNEL_KEY_BYTES - 1) / 2];
+  int rc = ask_compiler(k, tree, err);
+  if (rc)
+    return rc;
+  crypto_generichash_init(&state, NULL, 0, sizeof(hash));
+  add_hashed(&state, buf_str(&k->compiler), k->compiler.len);
+  for (size_t i = 0; i < tree->count; i++) {
+    const struct tree_file *f = &tree->files[i];
+    if (is_document(f->path))
+      continue;
+    add_hashed(&state, f->path, strlen(f->path));
+    add_hashed(&state, f->content->bytes, f->content->len);
+  }
+  crypto_generichash_final(&state, hash, sizeof(hash));
+  sodium_bin2hex(ret, KERNEL_KEY_BYTES, hash, sizeof(hash));
+  return 0;
+}
+
+// --- where a build begins --------------------------------------------------
+
+// How many files differ; -1 when make cannot be trusted with the difference.
+static int difference(const struct tree *a, const struct tree *b)
+{
+  size_t i = 0, j = 0;
+  int differing = 0;
+  for (;;) {
+    while (i < a->count && is_document(a->files[i].path))
+      i++;
+    while (j < b->count && is_document(b->files[j].path))
+      j++;
+    if (i == a->count || j == b->count)
+      return i == a->count && j == b->count ? differing : -1;
+    const struct tree_file *x = &a->files[i++], *y = &b->files[j++];
+    if (strcmp(x->path, y->path) != 0)
+      return -1;
+    if (x->content == y->content ||
+        (x->content->len == y->content->len &&
+         memcmp(x->content->bytes, y->content->bytes, x->content->len) == 0))
+      continue;
+    if (!ends_in(x->path, ".c"))
+      return -1;
+    differing++;
+  }
+}
+
+struct copying {
+  const char *from, *to;
+};
+
+static int copy_file(void *arg, const char *path, struct error *err)
+{
+  const struct copying *c = arg;
+  char *from = path_join(c->from, path), *to = path_join(c->to, path);
+  struct buf bytes = BUF_INIT;
+  struct stat st;
+  int rc = file_read(from, FILE_MAX_BYTES, &bytes, err);
+  if (rc == 0 && stat(from, &st))
+    rc = error_errno(err, LG_EIO, "%s", from);
+  char *parent = xstrndup(to, (size_t)(strrchr(to, '/') - to));
+  if (rc == 0 && !file_exists(parent))
+    rc = file_mkdirs(parent, err);
+  if (rc == 0)
+    rc = file_write(to, buf_str(&bytes), bytes.len, st.st_mode & 0777, err);
+  const struct timespec times[] = {st.st_atim, st.st_mtim};
+  if (rc == 0 && utimensat(AT_FDCWD, to, times, 0))
+    rc = error_errno(err, LG_EIO, "%s", to);
+  buf_release(&bytes);
+  free(parent);
+  free(from);
+  free(to);
+  return rc;
+}
+
+// Writes the files of `tree` that `built` does not have so.
+static int write_differing(const struct tree *tree, const struct tree *built,
+                           const char *dir, struct error *err)
+{
+  int rc = 0;
+  for (size_t i = 0; i < tree->count && rc == 0; i++) {
+    const struct tree_file *f = &tree->files[i];
+    const struct tree_file *old = tree_find(built, f->path);
+    if (is_document(f->path) ||
+        (old && old->content->len == f->content->len &&
+         memcmp(old->content->bytes, f->content->bytes, f->content->len) == 0))
+      continue;
+    char *path = path_join(dir, f->path);
+    rc = file_write(path, f->content->bytes, f->content->len, 0644, err);
+    free(path);
+  }
+  return rc;
+}
+
+static int prepare(struct kernels *k, const struct tree *tree, const char *dir,
+                   struct error *err)
+{
+  const struct built *best = NULL;
+  int least = 0;
+  for (size_t i = 0; i < k->built_count; i++) {
+    int d = difference(tree, &k->built[i].tree);
+    if (d >= 0 && (!best || d < least)) {
+      best = &k->built[i];
+      least = d;
+    }
+  }
+  if (!best)
+    return tree_write(tree, dir, err);
+  struct copying c = {best->dir, dir};
+  int rc = file_walk(best->dir, copy_file, &c, err);
+  return rc ? rc : write_differing(tree, &best->tree, dir, err);
+}
+
+// --- jobs ------------------------------------------------------------------
+
+static const char *product(const struct kernels *k, size_t i)
+{
+  return k->options.products.count ? k->options.products.items[i]
+                                   : "kernel/kernel";
+}
+
+static size_t product_count(const struct kernels *k)
+{
+  return k->options.products.count ? k->options.products.count : 1;
+}
+
+static const char *base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// Copies one product to where it will be published, its hash beside it.
+static int take_product(const char *dir, const char *name, const char *to,
+                        struct error *err)
+{
+  unsigned char hash[32];
+  char hex[2 * sizeof(hash) + 2];
+  struct buf bytes = BUF_INIT;
+  char *from = path_join(dir, name), *place = path_join(to, base_name(name));
+  char *hash_place = xasprintf("%s.blake2b", place);
+  int rc = file_read(from, FILE_MAX_BYTES, &bytes, err);
+  if (rc == 0) {
+    crypto_generichash(hash, sizeof(hash),
+                       (const unsigned char *)buf_str(&bytes), bytes.len, NULL,
+                       0);
+    sodium_bin2hex(hex, sizeof(hex) - 1, hash, sizeof(hash));
+    hex[2 * sizeof(hash)] = '\n';
+    hex[2 * sizeof(hash) + 1] = '\0';
+    rc = file_write(place, buf_str(&bytes), bytes.len, 0644, err);
+  }
+  rc = rc ? rc : file_write(hash_place, hex, strlen(hex), 0644, err);
+  buf_release(&bytes);
+  free(from);
+  free(place);
+  free(hash_place);
+  return rc;
+}
+
+static int publish_products(struct kernels *k, const struct job *job,
+                            struct error *err)
+{
+  char *name = xasprintf("kernels/%s", job->key);
+  const char *to = publish_begin(k->options.publish, name);
+  int rc = file_mkdirs(to, err);
+  for (size_t i = 0; i < product_count(k) && rc == 0; i++)
+    rc = take_product(job->dir, product(k, i), to, err);
+  int end = publish_end(k->options.publish, rc, err);
+  free(name);
+  return rc ? rc : end;
+}
+
+static char *cache_place(const struct kernels *k, const char *key)
+{
+  return path_join(k->options.cache, key);
+}
+
+static struct known *find_known(struct kernels *k, const char *key)
+{
+  for (size_t i = 0; i < k->known_count; i++)
+    if (strcmp(k->known[i].key, key) == 0)
+      return &k->known[i];
+  return NULL;
+}
+
+// Deals with a job whose make has ended.
+static int end_job(struct kernels *k, size_t i, struct error *err)
+{
+  struct job *job = &k->jobs[i];
+  const struct child_result *result = child_result_of(k->children[i]);
+  struct buf words = BUF_INIT;
+  int rc = 0;
+  bool good = result->end == CHILD_EXITED && result->status == 0;
+  if (good) {
+    rc = publish_products(k, job, err);
+  } else {
+    k->failed++;
+    find_known(k, job->key)->failed = true;
+    buf_add(&words, buf_str(&result->out), result->out.len);
+    buf_adds(&words, "make ");
+    child_result_describe(result, &words);
+    buf_addc(&words, '\n');
+  }
+  if (rc == 0 && good && job->keep) {
+    char *place = cache_place(k, job->key);
+    if (rename(job->dir, place) && !file_exists(place))
+      rc = error_errno(err, LG_EIO, "%s", place);
+    free(place);
+  }
+  if (k->options.on_done)
+    k->options.on_done(k->options.arg, job->label,
+                       good ? NULL : buf_str(&words));
+  int removed = file_remove_tree(job->dir, rc ? NULL : err);
+  rc = rc ? rc : removed;
+  buf_release(&words);
+  child_release(k->children[i]);
+  k->children[i] = NULL;
+  free(job->dir);
+  free(job->label);
+  *job = (struct job){0};
+  return rc;
+}
+
+// Waits until at most `most` jobs are under way.
+static int wait_for_jobs(struct kernels *k, size_t most, struct error *err)
+{
+  for (;;) {
+    struct child *running[MAX_JOBS];
+    size_t count = 0;
+    for (size_t i = 0; i < MAX_JOBS; i++) {
+      if (k->children[i] && child_ended(k->children[i])) {
+        int rc = end_job(k, i, err);
+        if (rc)
+          return rc;
+      }
+      if (k->children[i])
+        running[count++] = k->children[i];
+    }
+    if (count <= most)
+      return 0;
+    int rc = children_poll(running, count, 0, err);
+    if (rc)
+      return rc;
+  }
+}
+
+// Whether a kernel is there or under way already; says so if it is. From now on
+// it is known.
+static bool is_known(struct kernels *k, const char *key, const char *label)
+{
+  const struct known *known = find_known(k, key);
+  char *name = xasprintf("kernels/%s", key);
+  char *place = publish_place(k->options.publish, name);
+  bool there = known || file_exists(place);
+  free(name);
+  free(place);
+  if (there && k->options.on_done)
+    k->options.on_done(
+        k->options.arg, label,
+        known && known->failed ? "it is the same kernel as one above\n" : NULL);
+  if (!known) {
+    GROW(k->known, k->known_count, k->known_room);
+    struct known *new = &k->known[k->known_count++];
+    *new = (struct known){0};
+    memcpy(new->key, key, KERNEL_KEY_BYTES);
+  }
+  return there;
+}
+
+static int start_job(struct kernels *k, const struct tree *tree,
+                     const char *label, const char *key, bool keep,
+                     struct error *err)
+{
+  size_t i = 0;
+  while (k->children[i])
+    i++;
+  struct job *job = &k->jobs[i];
+  const char *args[20] = {keep ? "" : "-j1"};
+  char all_jobs[16];
+  snprintf(all_jobs, sizeof(all_jobs), "-j%d", k->options.jobs);
+  if (keep)
+    args[0] = all_jobs;
+  for (size_t p = 0; p < product_count(k) && p < 16; p++)
+    args[1 + p] = product(k, p);
+  *job = (struct job){.dir = publish_scratch(k->options.publish),
+                      .label = xstrdup(label),
+                      .keep = keep};
+  memcpy(job->key, key, sizeof(job->key));
+  int rc = prepare(k, tree, job->dir, err);
+  rc = rc ? rc : run_make(k, job->dir, args, &k->children[i], NULL, err);
+  if (rc) {
+    free(job->dir);
+    free(job->label);
+    *job = (struct job){0};
+    return rc;
+  }
+  k->compiled++;
+  return 0;
+}
+
+int kernels_add(struct kernels *k, const struct tree *tree, const char *label,
+                char ret_key[KERNEL_KEY_BYTES], struct error *err)
+{
+  int rc = make_key(k, tree, ret_key, err);
+  if (rc)
+    return rc;
+  if (is_known(k, ret_key, label))
+    return 0;
+  rc = wait_for_jobs(k, (size_t)k->options.jobs - 1, err);
+  return rc ? rc : start_job(k, tree, label, ret_key, false, err);
+}
+
+static void add_built(struct kernels *k, const struct tree *tree,
+                      const char *dir)
+{
+  GROW(k->built, k->built_count, k->built_room);
+  struct built *b = &k->built[k->built_count++];
+  *b = (struct built){.dir = xstrdup(dir)};
+  tree_copy(&b->tree, tree);
+}
+
+int kernels_warm(struct kernels *k, const struct tree *tree, const char *label,
+                 char ret_key[KERNEL_KEY_BYTES], struct error *err)
+{
+  int rc = make_key(k, tree, ret_key, err);
+  rc = rc ? rc : wait_for_jobs(k, 0, err);
+  if (rc)
+    return rc;
+  char *place = cache_place(k, ret_key);
+  bool built = file_exists(place);
+  if (built)
+    add_built(k, tree, place);
+  if (!is_known(k, ret_key, label) || !built) {
+    rc = file_mkdirs(k->options.cache, err);
+    rc = rc ? rc : start_job(k, tree, label, ret_key, true, err);
+    rc = rc ? rc : wait_for_jobs(k, 0, err);
+  }
+  if (rc == 0 && !built && file_exists(place))
+    add_built(k, tree, place);
+  free(place);
+  return rc;
+}
+
+int kernels_finish(struct kernels *k, struct error *err)
+{
+  return wait_for_jobs(k, 0, err);
+}
+
+void kernels_close(struct kernels *k)
+{
+  if (!k)
+    return;
+  for (size_t i = 0; i < MAX_JOBS; i++) {
+    child_release(k->children[i]);
+    free(k->jobs[i].dir);
+    free(k->jobs[i].label);
+  }
+  for (size_t i = 0; i < k->built_count; i++) {
+    tree_release(&k->built[i].tree);
+    free(k->built[i].dir);
+  }
+  free(k->built);
+  free(k->known);
+  buf_release(&k->compiler);
+  free(k);
+}

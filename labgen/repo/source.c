@@ -1,0 +1,174 @@
+// Reads trees out of repositories and applies diffs, through libgit2. Links and
+// submodules are refused: a lab's tree is files.
+#include "labgen/repo/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "labgen/base/alloc.h"
+#include "labgen/repo/internal.h"
+
+struct reading {
+  git_repository *repo;
+  struct tree *tree;
+  struct error *err;
+  int rc;
+};
+
+static int read_entry(const char *root, const git_tree_entry *entry, void *arg)
+{
+  struct reading *r = arg;
+  git_filemode_t mode = git_tree_entry_filemode(entry);
+  git_blob *blob = NULL;
+  if (mode == GIT_FILEMODE_TREE)
+    return 0;
+  char *path = xasprintf("%s%s", root, git_tree_entry_name(entry));
+  if (mode != GIT_FILEMODE_BLOB && mode != GIT_FILEMODE_BLOB_EXECUTABLE)
+    r->rc = error_set(r->err, LG_EREFUSED,
+                      "%s is a link or a submodule, which no lab tree can hold",
+                      path);
+  else if (git_blob_lookup(&blob, r->repo, git_tree_entry_id(entry)))
+    r->rc = git_failed(r->err, LG_EIO, path);
+  else
+    r->rc = tree_put(r->tree, path, git_blob_rawcontent(blob),
+                     (size_t)git_blob_rawsize(blob),
+                     mode == GIT_FILEMODE_BLOB_EXECUTABLE, r->err);
+  git_blob_free(blob);
+  free(path);
+  return r->rc ? -1 : 0;
+}
+
+int source_git(const char *repository, const char *commit, struct tree *tree,
+               struct error *err)
+{
+  git_object *object = NULL;
+  struct tree work = {0};
+  struct reading r = {.tree = &work, .err = err};
+  char *what = xasprintf("%s: commit '%s'", repository, commit);
+  int rc = 0;
+  git_libgit2_init();
+  git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+  if (git_repository_open_ext(&r.repo, repository,
+                              GIT_REPOSITORY_OPEN_NO_SEARCH, NULL))
+    rc = git_failed(err, LG_ENOTFOUND, repository);
+  else if (git_revparse_single(&object, r.repo, commit))
+    rc = git_failed(err, LG_ENOTFOUND, what);
+  git_object *top = NULL;
+  if (rc == 0 && git_object_peel(&top, object, GIT_OBJECT_TREE))
+    rc = git_failed(err, LG_ENOTFOUND, what);
+  tree_copy(&work, tree);
+  if (rc == 0 &&
+      git_tree_walk((git_tree *)top, GIT_TREEWALK_PRE, read_entry, &r))
+    rc = r.rc ? r.rc : git_failed(err, LG_EIO, what);
+  if (rc == 0) {
+    tree_release(tree);
+    *tree = work;
+  } else {
+    tree_release(&work);
+  }
+  git_object_free(top);
+  git_object_free(object);
+  git_repository_free(r.repo);
+  git_libgit2_shutdown();
+  free(what);
+  return rc;
+}
+
+// --- diffs -----------------------------------------------------------------
+
+// Makes *tree what the index says; contents that did not change are kept.
+static int take_index(struct objects *o, git_index *index, struct tree *tree,
+                      struct error *err)
+{
+  struct tree out = {0};
+  int rc = 0;
+  for (size_t i = 0; i < git_index_entrycount(index) && rc == 0; i++) {
+    const git_index_entry *e = git_index_get_byindex(index, i);
+    git_blob *blob = NULL;
+    if (git_blob_lookup(&blob, objects_repository(o), &e->id))
+      rc = git_failed(err, LG_EHARNESS, e->path);
+    else
+      rc = tree_put(&out, e->path, git_blob_rawcontent(blob),
+                    (size_t)git_blob_rawsize(blob),
+                    e->mode == GIT_FILEMODE_BLOB_EXECUTABLE, err);
+    git_blob_free(blob);
+  }
+  if (rc) {
+    tree_release(&out);
+    return rc;
+  }
+  tree_release(tree);
+  *tree = out;
+  return 0;
+}
+
+int source_patch(struct objects *o, struct tree *tree, const char *path,
+                 const char *diff, size_t len, struct error *err)
+{
+  git_diff *parsed = NULL;
+  git_tree *before = NULL;
+  git_index *after = NULL;
+  git_oid id;
+  int rc = 0;
+  if (git_diff_from_buffer(&parsed, diff, len))
+    rc = git_failed(err, LG_EINPUT, path);
+  else if (git_diff_num_deltas(parsed) == 0)
+    rc = error_set(err, LG_EINPUT,
+                   "%s: this is no unified diff, or it changes "
+                   "nothing",
+                   path);
+  else if (objects_write_tree(o, tree, &id) ||
+           git_tree_lookup(&before, objects_repository(o), &id))
+    rc = git_failed(err, LG_EHARNESS, path);
+  else if (git_apply_to_tree(&after, objects_repository(o), before, parsed,
+                             NULL))
+    rc = git_failed(err, LG_EINPUT, path);
+  else
+    rc = take_index(o, after, tree, err);
+  git_index_free(after);
+  git_tree_free(before);
+  git_diff_free(parsed);
+  return rc;
+}
+
+struct hunks {
+  struct changed_lines *runs;
+  size_t count, room;
+};
+
+static int add_hunk(const git_diff_delta *delta, const git_diff_hunk *hunk,
+                    void *arg)
+{
+  struct hunks *h = arg;
+  (void)delta;
+  GROW(h->runs, h->count, h->room);
+  // A hunk that only takes lines away names the line before them.
+  h->runs[h->count++] =
+      (struct changed_lines){(size_t)hunk->new_start + (hunk->new_lines == 0),
+                             (size_t)hunk->new_lines};
+  return 0;
+}
+
+int source_diff(const struct content *old, const struct content *new,
+                struct changed_lines **ret, size_t *ret_count,
+                struct error *err)
+{
+  struct hunks h = {0};
+  git_diff_options options;
+  git_libgit2_init();
+  git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+  options.context_lines = 0;
+  options.interhunk_lines = 0;
+  options.flags = GIT_DIFF_MINIMAL;
+  int rc = git_diff_buffers(old->bytes, old->len, NULL, new->bytes, new->len,
+                            NULL, &options, NULL, NULL, add_hunk, NULL, &h);
+  if (rc) {
+    rc = git_failed(err, LG_EHARNESS, "comparing two texts");
+    free(h.runs);
+  } else {
+    *ret = h.runs;
+    *ret_count = h.count;
+  }
+  git_libgit2_shutdown();
+  return rc;
+}
