@@ -7,7 +7,7 @@
 # Sources are found by name, so a new file needs no line here:
 #   labgen/*.c  labgen/*/*.c  graders/*.c   the program
 #   tests/test-*.c    fast tests, one binary      tests/boot-*.c  tests that
-#   tests/lib-*.c     helpers of both             boot kernels, one binary
+#   tests/lib-*.c     helpers of both                    boot kernels, one binary
 #   tests/fuzz-*.c    one fuzz target each        tests/bench-*.c, bench/*.c
 #                                                 one benchmark each
 # Kernels are compiled by the Makefile of their own tree, never from here.
@@ -89,24 +89,27 @@ $(BUILD)/boot-all: $(call objects,$(BOOT_SRC) $(HELP_SRC)) $(LIB)
 	@echo "ld $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lcriterion
 
-# The kernel that tests boot: the base with the lab's programs, as a student's
-# start. Its own Makefile compiles it, in a copy of the tree.
-KERNEL := build/kernel/start
-LAB_TREE := templates/percpu-kalloc
-sources = $(patsubst $(1)/%,%,$(wildcard $(shell \
-  git ls-files -co --exclude-standard $(1) 2>/dev/null || find $(1) -type f)))
-BASE_FILES := $(call sources,templates/base)
-LAB_FILES := $(filter user/%,$(call sources,$(LAB_TREE)))
-LAB_PROGRAMS := $(patsubst user/%.c,%,$(filter %.c,$(LAB_FILES)))
-$(KERNEL)/kernel/kernel: $(BASE_FILES:%=templates/base/%) \
-  $(LAB_FILES:%=$(LAB_TREE)/%)
-	@echo "kernel $(KERNEL)"
-	@rm -rf $(KERNEL) && mkdir -p $(KERNEL)
-	@tar -C templates/base -cf - $(BASE_FILES) | tar -C $(KERNEL) -xf -
-	@tar -C $(LAB_TREE) -cf - $(LAB_FILES) | tar -C $(KERNEL) -xf -
-	@printf '\t$$U/_%s\\\n' $(LAB_PROGRAMS) >$(KERNEL).programs
-	@sed -i '/^UPROGS=/r $(KERNEL).programs' $(KERNEL)/Makefile
-	$(Q)$(MAKE) -C $(KERNEL) >$(KERNEL).log 2>&1 || { cat $(KERNEL).log; exit 1; }
+# The kernels that tests boot: the base with the lab's commits, written by the
+# library's own code and compiled by the tree's own Makefile.
+START := templates/percpu-kalloc/start
+REFERENCE := $(START) $(sort $(wildcard solutions/percpu-kalloc/reference/*))
+KERNELS := build/kernel/start/kernel/kernel
+sources = $(wildcard $(shell \
+  git ls-files -co --exclude-standard $(1) 2>/dev/null || find $(1) -type f))
+
+build/kernel/start/kernel/kernel: COMMITS := $(START)
+build/kernel/start/kernel/kernel: $(call sources,templates/base $(START))
+build/kernel/reference/kernel/kernel: COMMITS := $(REFERENCE)
+build/kernel/reference/kernel/kernel: $(call sources,templates/base $(REFERENCE))
+build/kernel/%/kernel/kernel: | $(BUILD)/tool-tree
+	@echo "kernel $*"
+	$(Q)$(BUILD)/tool-tree build/kernel/$* templates/base $(COMMITS)
+	$(Q)$(MAKE) -C build/kernel/$* >build/kernel/$*.log 2>&1 || \
+	  { cat build/kernel/$*.log; exit 1; }
+
+$(BUILD)/tool-%: $(BUILD)/obj/tests/tool-%.o $(LIB)
+	@echo "ld $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Bare-metal guests, for what a kernel in order does not do.
 GUESTS := $(addprefix build/guest/,$(shell \
@@ -117,6 +120,7 @@ $(GUESTS): build/guest/%: tests/guest.S
 	  -Wl,-Ttext=0x80000000 -Wl,--no-warn-rwx-segments -DGUEST_$* -o $@ $<
 
 bench-of = $(filter %/$(1).c,$(BENCH_SRC))
+.SECONDARY:
 .SECONDEXPANSION:
 $(BENCHES): $(BUILD)/bench/%: $$(call objects,$$(call bench-of,%)) $(LIB)
 	@mkdir -p $(@D)
@@ -134,7 +138,7 @@ $(BUILD)/fuzz/%: tests/%.c $(LIB_SRC) Makefile
 bootstrap:
 	./bootstrap.sh
 
-check: $(BUILD)/labgen $(SUITES) $(KERNEL)/kernel/kernel $(GUESTS)
+check: $(BUILD)/labgen $(SUITES) $(KERNELS) $(GUESTS)
 	./tools/run-tests $(BUILD) $(JOBS) $(SUITES)
 
 bench: $(BUILD)/labgen $(BENCHES)
