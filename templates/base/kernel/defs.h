@@ -44,7 +44,6 @@ struct inode *idup(struct inode *ip);
 void ilock(struct inode *ip);
 void iunlock(struct inode *ip);
 void iput(struct inode *ip);
-void iunlockput(struct inode *ip);
 void itrunc(struct inode *ip);
 int readi(struct inode *ip, int user_dst, uint64 dst, uint off, uint n);
 int writei(struct inode *ip, int user_src, uint64 src, uint off, uint n);
@@ -106,7 +105,6 @@ void procdump(void);
 void initsleeplock(struct sleeplock *lk, char *name);
 void acquiresleep(struct sleeplock *lk);
 void releasesleep(struct sleeplock *lk);
-int holdingsleep(struct sleeplock *lk);
 
 // spinlock.c
 void initlock(struct spinlock *lk, char *name);

@@ -83,52 +83,57 @@ static struct devsw driver(struct file *f)
   return major >= 0 && major < NDEV ? devsw[major] : (struct devsw){0};
 }
 
+// Moves data between a driver and user address addr, if there is a driver.
+static int ask(int (*call)(int, uint64, int), uint64 addr, int n)
+{
+  return call ? call(1, addr, n) : -1;
+}
+
+// Moves data between a file, from its offset on, and user address addr, and
+// the offset past what was moved. move is readi or writei.
+static int advance(struct file *f,
+                   int (*move)(struct inode *, int, uint64, uint, uint),
+                   uint64 addr, int n)
+{
+  struct inode *ip = f->ip;
+
+  ilock(ip);
+  int done = move(ip, 1, addr, f->off, n);
+  f->off += done > 0 ? done : 0;
+  iunlock(ip);
+  return done;
+}
+
 // Reads up to n bytes to user address addr. Returns the bytes read, 0 at the
 // end, or -1.
 int fileread(struct file *f, uint64 addr, int n)
 {
-  int r = -1;
-
   if (!f->readable || n < 0)
     return -1;
-  if (f->kind == FD_PIPE) {
-    r = piperead(f->pipe, addr, n);
-  } else if (f->kind == FD_DEVICE) {
-    struct devsw dev = driver(f);
-    if (dev.read)
-      r = dev.read(1, addr, n);
-  } else {
-    ilock(f->ip);
-    r = readi(f->ip, 1, addr, f->off, n);
-    if (r > 0)
-      f->off += r;
-    iunlock(f->ip);
+  switch (f->kind) {
+  case FD_PIPE:
+    return piperead(f->pipe, addr, n);
+  case FD_DEVICE:
+    return ask(driver(f).read, addr, n);
+  default:
+    return advance(f, readi, addr, n);
   }
-  return r;
 }
 
 // Writes n bytes from user address addr. Returns the bytes written, fewer than
 // n only if something ran out or failed on the way, or -1.
 int filewrite(struct file *f, uint64 addr, int n)
 {
-  int r = -1;
-
   if (!f->writable || n < 0)
     return -1;
-  if (f->kind == FD_PIPE) {
-    r = pipewrite(f->pipe, addr, n);
-  } else if (f->kind == FD_DEVICE) {
-    struct devsw dev = driver(f);
-    if (dev.write)
-      r = dev.write(1, addr, n);
-  } else {
-    ilock(f->ip);
-    r = writei(f->ip, 1, addr, f->off, n);
-    if (r > 0)
-      f->off += r;
-    iunlock(f->ip);
+  switch (f->kind) {
+  case FD_PIPE:
+    return pipewrite(f->pipe, addr, n);
+  case FD_DEVICE:
+    return ask(driver(f).write, addr, n);
+  default:
+    return advance(f, writei, addr, n);
   }
-  return r;
 }
 
 // Copies a struct stat to user address addr. Returns 0, or -1 if the file has
@@ -139,8 +144,6 @@ int filestat(struct file *f, uint64 addr)
 
   if (f->kind == FD_PIPE)
     return -1;
-  ilock(f->ip);
   stati(f->ip, &st);
-  iunlock(f->ip);
   return copyout(myproc()->pagetable, addr, &st, sizeof(st));
 }

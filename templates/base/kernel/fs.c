@@ -12,7 +12,7 @@
 //                name appears or goes, so a walk needs no references.
 //   inode.lock   (sleep) size and blocks of one inode. A process holds one
 //                at a time.
-//   itable.lock  (spin) ref, nlink and type of every inode, and which of them
+//   inodes.lock  (spin) ref, nlink and type of every inode, and which of them
 //                are free
 //   pool.lock    (spin) the free blocks
 //
@@ -38,8 +38,8 @@ static struct sleeplock names;
 
 static struct {
   struct spinlock lock;
-  struct inode inode[NINODE];
-} itable;
+  struct inode all[NINODE];
+} inodes;
 
 static struct {
   struct spinlock lock;
@@ -108,10 +108,10 @@ static ushort blockof(struct inode *ip, uint off)
 // Takes a free inode: no name, one reference, empty. Returns 0 if all are used.
 static struct inode *newinode(short type, short major, short minor)
 {
-  struct inode *ip, *end = itable.inode + NINODE;
+  struct inode *ip, *end = inodes.all + NINODE;
 
-  acquire(&itable.lock);
-  for (ip = itable.inode + ROOTINO; ip < end; ip++)
+  acquire(&inodes.lock);
+  for (ip = inodes.all + ROOTINO; ip < end; ip++)
     if (ip->type == 0)
       break;
   if (ip < end) {
@@ -121,40 +121,39 @@ static struct inode *newinode(short type, short major, short minor)
     ip->major = major;
     ip->minor = minor;
   }
-  release(&itable.lock);
+  release(&inodes.lock);
   return ip < end ? ip : 0;
 }
 
-// Notes that a name of ip came (change 1) or went (-1). names must be held.
-static void countlink(struct inode *ip, int change)
+// Changes the numbers of references and names by so many. What is left without
+// either becomes free.
+static void count(struct inode *ip, int refs, int links)
 {
-  acquire(&itable.lock);
-  ip->nlink += change;
-  release(&itable.lock);
+  acquire(&inodes.lock);
+  ip->ref += refs;
+  ip->nlink += links;
+  int unused = ip->ref == 0 && ip->nlink == 0;
+  release(&inodes.lock);
+  if (!unused)
+    return;
+
+  itrunc(ip);
+  acquire(&inodes.lock);
+  ip->type = 0;  // only now can newinode find it
+  release(&inodes.lock);
 }
 
 // One more reference to ip. Returns ip.
 struct inode *idup(struct inode *ip)
 {
-  acquire(&itable.lock);
-  ip->ref++;
-  release(&itable.lock);
+  count(ip, 1, 0);
   return ip;
 }
 
 // Gives up a reference. The last one frees an inode that has no name.
 void iput(struct inode *ip)
 {
-  acquire(&itable.lock);
-  int unused = --ip->ref == 0 && ip->nlink == 0;
-  release(&itable.lock);
-  if (!unused)
-    return;
-
-  itrunc(ip);
-  acquire(&itable.lock);
-  ip->type = 0;  // only now can newinode find it
-  release(&itable.lock);
+  count(ip, -1, 0);
 }
 
 // Waits for the inode's contents. The caller must have a reference.
@@ -165,15 +164,7 @@ void ilock(struct inode *ip)
 
 void iunlock(struct inode *ip)
 {
-  if (!holdingsleep(&ip->lock))
-    panic("iunlock");
   releasesleep(&ip->lock);
-}
-
-void iunlockput(struct inode *ip)
-{
-  iunlock(ip);
-  iput(ip);
 }
 
 // Empties a file. ip->lock must be held, unless nobody else can reach ip.
@@ -185,17 +176,19 @@ void itrunc(struct inode *ip)
   ip->size = 0;
 }
 
-// Tells about the inode. ip->lock must be held.
+// Tells about the inode.
 void stati(struct inode *ip, struct stat *st)
 {
   memset(st, 0, sizeof(*st));
   st->dev = 1;
   st->ino = ip->inum;
   st->type = ip->type;
+  ilock(ip);
   st->size = ip->size;
-  acquire(&itable.lock);
+  iunlock(ip);
+  acquire(&inodes.lock);
   st->nlink = ip->nlink;
-  release(&itable.lock);
+  release(&inodes.lock);
 }
 
 // The part of a transfer of n bytes at off that lies in one block.
@@ -287,7 +280,7 @@ static struct inode *lookup(struct inode *dir, const char *name, uint *slot)
           *slot = off;
       } else if (strncmp(entry->name, name, DIRSIZ) == 0) {
         *slot = off;
-        return &itable.inode[entry->inum];
+        return &inodes.all[entry->inum];
       }
     }
   }
@@ -329,7 +322,7 @@ static int enter(struct place *at, struct inode *ip)
     return -1;
   if (setentry(at->dir, at->slot, ip->inum, at->name) < 0)
     return -1;
-  countlink(ip, 1);
+  count(ip, 0, 1);
   return 0;
 }
 
@@ -353,7 +346,7 @@ static struct inode *make(struct place *at, short type, short major,
     return 0;
   }
   if (type == T_DIR)
-    countlink(at->dir, 1);  // the new directory's ".."
+    count(at->dir, 0, 1);  // the new directory's ".."
   return ip;
 }
 
@@ -382,7 +375,7 @@ static int resolve(const char *path, struct place *at)
 {
   if (*path == 0)
     return -1;
-  at->ip = *path == '/' ? &itable.inode[ROOTINO] : myproc()->cwd;
+  at->ip = *path == '/' ? &inodes.all[ROOTINO] : myproc()->cwd;
   at->dir = 0;
   while ((path = firstname(path, at->name)) != 0) {
     if (at->ip == 0 || at->ip->type != T_DIR)
@@ -458,25 +451,22 @@ static int removable(struct place *at)
 int iunlink(char *path)
 {
   struct place at;
-  struct inode *ip = 0;
+  int r = -1;
 
   acquiresleep(&names);
   if (resolve(path, &at) == 0 && removable(&at)) {
-    ip = idup(at.ip);
     setentry(at.dir, at.slot, 0, "");
-    countlink(ip, -1);
-    if (ip->type == T_DIR) {
-      countlink(at.dir, -1);
-      ilock(ip);
-      itrunc(ip);
-      iunlock(ip);
+    if (at.ip->type == T_DIR) {
+      ilock(at.ip);
+      itrunc(at.ip);
+      iunlock(at.ip);
+      count(at.dir, 0, -1);  // the ".." that is gone
     }
+    count(at.ip, 0, -1);
+    r = 0;
   }
   releasesleep(&names);
-  if (ip == 0)
-    return -1;
-  iput(ip);
-  return 0;
+  return r;
 }
 
 // ---- boot ------------------------------------------------------------------
@@ -486,11 +476,11 @@ int iunlink(char *path)
 void fsinit(void)
 {
   initsleeplock(&names, "names");
-  initlock(&itable.lock, "itable");
+  initlock(&inodes.lock, "inodes");
   initlock(&pool.lock, "pool");
   for (int i = 0; i < NINODE; i++) {
-    itable.inode[i].inum = i;
-    initsleeplock(&itable.inode[i].lock, "inode");
+    inodes.all[i].inum = i;
+    initsleeplock(&inodes.all[i].lock, "inode");
   }
   for (int b = 1; b < NBLOCK - 1; b++)
     pool.next[b] = b + 1;
@@ -499,7 +489,7 @@ void fsinit(void)
   struct inode *root = newinode(T_DIR, 0, 0);
   setentry(root, 0, ROOTINO, ".");
   setentry(root, sizeof(struct dirent), ROOTINO, "..");
-  countlink(root, 1);
+  count(root, 0, 1);
 
   for (struct imagefile *f = imagefiles; f->name; f++) {
     struct place at = {.dir = root};

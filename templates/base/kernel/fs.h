@@ -12,7 +12,7 @@
 struct inode {
   uint inum;  // number of the inode, for ever
 
-  // itable.lock must be held for these; but nlink changes only with names held
+  // inodes.lock must be held for these; but nlink changes only with names held
   // as well, and type, major and minor only while nobody refers to the inode
   int ref;      // references from open files, cwd and running system calls
   short nlink;  // names in directories

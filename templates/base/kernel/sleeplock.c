@@ -39,20 +39,13 @@ void acquiresleep(struct sleeplock *lk)
 
 void releasesleep(struct sleeplock *lk)
 {
+  int pid = mypid();
+
   acquire(&lk->lk);
+  if (!lk->locked || lk->pid != pid)
+    panic("releasesleep: not the holder");
   lk->pid = lk->locked = 0;
   release(&lk->lk);
   // Who waits has either seen locked 0, or sleeps by now.
   wakeup(lk);
-}
-
-// Does the calling process hold the lock?
-int holdingsleep(struct sleeplock *lk)
-{
-  int mine, pid = mypid();
-
-  acquire(&lk->lk);
-  mine = lk->locked && lk->pid == pid;
-  release(&lk->lk);
-  return mine;
 }

@@ -129,6 +129,13 @@ uint64 sys_pipe(void)
 
 // ---- names -----------------------------------------------------------------
 
+// Copies the path in system call argument i to path. Returns 0, or -1 if the
+// address is bad or the path too long.
+static int argpath(int i, char path[MAXPATH])
+{
+  return argstr(i, path, MAXPATH) < 0 ? -1 : 0;
+}
+
 // Does an open in this mode ask to change the file?
 static int writing(int mode)
 {
@@ -156,7 +163,7 @@ uint64 sys_open(void)
   int mode;
 
   argint(1, &mode);
-  if (argstr(0, path, MAXPATH) < 0)
+  if (argpath(0, path) < 0)
     return FAILED;
   struct inode *ip =
       mode & O_CREATE ? icreate(path, T_FILE, 0, 0) : namei(path);
@@ -187,7 +194,7 @@ static uint64 create(short type, short major, short minor)
 {
   char path[MAXPATH];
 
-  if (argstr(0, path, MAXPATH) < 0)
+  if (argpath(0, path) < 0)
     return FAILED;
   struct inode *ip = icreate(path, type, major, minor);
   if (ip == 0)
@@ -218,7 +225,7 @@ uint64 sys_chdir(void)
   char path[MAXPATH];
   struct inode *ip = 0;
 
-  if (argstr(0, path, MAXPATH) >= 0)
+  if (argpath(0, path) == 0)
     ip = namei(path);
   if (ip == 0)
     return FAILED;
@@ -236,7 +243,7 @@ uint64 sys_link(void)
 {
   char old[MAXPATH], new[MAXPATH];
 
-  if (argstr(0, old, MAXPATH) < 0 || argstr(1, new, MAXPATH) < 0)
+  if (argpath(0, old) < 0 || argpath(1, new) < 0)
     return FAILED;
   return ilink(old, new);
 }
@@ -245,7 +252,7 @@ uint64 sys_unlink(void)
 {
   char path[MAXPATH];
 
-  return argstr(0, path, MAXPATH) < 0 ? -1 : iunlink(path);
+  return argpath(0, path) < 0 ? -1 : iunlink(path);
 }
 
 // ---- exec ------------------------------------------------------------------
@@ -279,7 +286,7 @@ uint64 sys_exec(void)
   uint64 addr;
 
   argaddr(1, &addr);
-  if (argstr(0, path, MAXPATH) < 0)
+  if (argpath(0, path) < 0)
     return FAILED;
   int r = fetchargv(addr, argv);
   if (r == 0)
