@@ -334,7 +334,8 @@ void sleep(void *chan, struct spinlock *lk)
 }
 
 // Makes every process runnable that sleeps on chan. The lock that these gave to
-// sleep must be held: it makes the look without p->lock a safe one.
+// sleep must be held, or have been held since what they wait for came true:
+// that makes the look without p->lock a safe one.
 void wakeup(void *chan)
 {
   for (int slot = 0; slot < NPROC; slot++) {
