@@ -6,6 +6,7 @@
 #include "labgen/base/file.h"
 #include "labgen/lab/bug.h"
 #include "labgen/lab/tree.h"
+#include "labgen/repo/course.h"
 
 static int make_tree(int argc, char **argv, struct tree *tree,
                      struct error *err)
@@ -16,7 +17,7 @@ static int make_tree(int argc, char **argv, struct tree *tree,
     struct commit_step step;
     rc = commit_step_read(argv[i], &arena, &step, err);
     if (rc == 0)
-      rc = commit_step_overlay(&step, tree, err);
+      rc = course_step(&step, tree, err);
     arena_release(&arena);
   }
   if (rc == 0)
