@@ -1,0 +1,245 @@
+// Compiles a submission's files and links its kernels, into the cache.
+
+#include "graders/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "labgen/base/alloc.h"
+#include "labgen/base/file.h"
+
+static const struct content *content_of(const struct tree *t, const char *path)
+{
+  const struct tree_file *file = tree_find(t, path);
+  return file != NULL ? file->content : NULL;
+}
+
+// Writes a file of the tree below `dir`; what is not in the tree is not needed.
+static int write_part(const struct tree *t, const char *path, const char *dir,
+                      const char *as, struct error *err)
+{
+  const struct content *content = content_of(t, path);
+  char *to = path_join(dir, as);
+  int rc = 0;
+
+  if (content != NULL)
+    rc = file_write(to, content->bytes, content->len, 0644, err);
+  free(to);
+  return rc;
+}
+
+// The options with which both of a submission's files are compiled: its own
+// defs.h before the course's, and all others from the course. `last` are more.
+static void add_common(const char *dir, const struct course *c,
+                       struct argv *ret)
+{
+  argv_addf(ret, "-I%s/include", c->watch);
+  argv_addf(ret, "-I%s/kernel", dir);
+  argv_addf(ret, "-I%s/kernel", c->dir);
+}
+
+// kalloc.c lies outside of kernel/, so that its riscv.h is the watchers'. Calls
+// at a function's end stay calls: the watchers tell by the return address whose
+// call it is.
+static int compile_student(const struct course *c, const char *dir,
+                           struct error *err)
+{
+  struct argv added = {0}, command = {0};
+  char *from = path_join(dir, "student/kalloc.c");
+  char *to = path_join(dir, "kalloc.o");
+
+  add_common(dir, c, &added);
+  argv_addf(&added, "-include%s/include/watched.h", c->watch);
+  argv_addf(&added, "-ffile-prefix-map=%s/student=kernel", dir);
+  argv_add(&added, "-fno-optimize-sibling-calls");
+  course_compile_command(c, argv_list(&added), from, to, &command);
+  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
+  argv_release(&added);
+  argv_release(&command);
+  free(from);
+  free(to);
+  return rc;
+}
+
+static int compile_shared(const struct course *c, const char *dir,
+                          struct error *err)
+{
+  struct argv added = {0}, command = {0};
+  char *from = path_join(dir, SHARED_FILE);
+  char *to = path_join(dir, "proc.o");
+
+  argv_addf(&added, "-I%s/kernel", dir);
+  argv_addf(&added, "-I%s/kernel", c->dir);
+  argv_addf(&added, "-ffile-prefix-map=%s=.", dir);
+  course_compile_command(c, argv_list(&added), from, to, &command);
+  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
+  argv_release(&added);
+  argv_release(&command);
+  free(from);
+  free(to);
+  return rc;
+}
+
+// Links as the course does, with the student's objects in place of the
+// course's, and `with` (ends with NULL, relative to the course's folder).
+static int link_kernel(const struct course *c, const char *dir, bool shared,
+                       const char *name, const char *const *with,
+                       struct error *err)
+{
+  struct argv command = {0};
+
+  for (size_t i = 0; i < c->link.count; i++) {
+    const char *word = c->link.v[i];
+    if (strcmp(word, "kernel/kernel") == 0) {
+      argv_addf(&command, "%s/%s", dir, name);
+    } else if (strcmp(word, STUDENT_OBJECT) == 0) {
+      argv_add(&command, "begin.o");
+      argv_addf(&command, "%s/kalloc.o", dir);
+      argv_add(&command, "end.o");
+    } else if (strcmp(word, SHARED_OBJECT) == 0 && shared) {
+      argv_addf(&command, "%s/proc.o", dir);
+    } else {
+      argv_add(&command, word);
+    }
+  }
+  argv_add_all(&command, with);
+  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
+  argv_release(&command);
+  return rc;
+}
+
+static int disassemble(const struct course *c, const char *dir,
+                       struct error *err)
+{
+  struct argv command = {0};
+  struct buf out = BUF_INIT;
+  char *to = path_join(dir, "kalloc.asm");
+  const char *compiler = c->compile.v[0];
+  size_t len = strlen(compiler);
+
+  // The tools of one compiler share a prefix: riscv64-unknown-elf-gcc.
+  if (len >= 3 && strcmp(compiler + len - 3, "gcc") == 0)
+    len -= 3;
+  argv_addf(&command, "%.*sobjdump", (int)len, compiler);
+  argv_add(&command, "-d");
+  argv_addf(&command, "%s/kalloc.o", dir);
+  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, &out, err);
+  if (rc == 0)
+    rc = file_write(to, buf_str(&out), out.len, 0644, err);
+  argv_release(&command);
+  buf_release(&out);
+  free(to);
+  return rc;
+}
+
+static int build_in(const struct course *c, const struct tree *t, bool shared,
+                    const char *dir, struct error *err)
+{
+  char *options = xasprintf("@%s/wrap.options", c->watch);
+  const char *const plain[] = {"plain.o", NULL};
+  const char *const watched[] = {options, "watch.o", "locks.o", "probe.o",
+                                 NULL};
+  char *student = path_join(dir, "student"), *kernel = path_join(dir, "kernel");
+  int rc = file_mkdirs(student, err);
+
+  if (rc == 0)
+    rc = file_mkdirs(kernel, err);
+  if (rc == 0)
+    rc = write_part(t, STUDENT_FILE, dir, "student/kalloc.c", err);
+  if (rc == 0)
+    rc = write_part(t, SHARED_HEADER, dir, SHARED_HEADER, err);
+  if (rc == 0 && shared)
+    rc = write_part(t, SHARED_FILE, dir, SHARED_FILE, err);
+  if (rc == 0)
+    rc = compile_student(c, dir, err);
+  if (rc == 0 && shared)
+    rc = compile_shared(c, dir, err);
+  if (rc == 0)
+    rc = link_kernel(c, dir, shared, "kernel-plain", plain, err);
+  if (rc == 0)
+    rc = link_kernel(c, dir, shared, "kernel-watched", watched, err);
+  if (rc == 0)
+    rc = disassemble(c, dir, err);
+  free(options);
+  free(student);
+  free(kernel);
+  return rc;
+}
+
+static void name_files(const char *dir, struct kernels *k)
+{
+  k->dir = xstrdup(dir);
+  k->object = path_join(dir, "kalloc.o");
+  k->plain = path_join(dir, "kernel-plain");
+  k->watched = path_join(dir, "kernel-watched");
+  k->disassembly = path_join(dir, "kalloc.asm");
+}
+
+// Whether the spliced proc.c is another than the course's.
+static int shared_differs(const struct course *c, const struct content *mine,
+                          bool *ret, struct error *err)
+{
+  struct buf theirs = BUF_INIT;
+  char *path = path_join(c->dir, SHARED_FILE);
+  int rc = mine != NULL ? file_read(path, 16 << 20, &theirs, err) : 0;
+
+  if (rc == 0)
+    *ret = mine != NULL && (theirs.len != mine->len ||
+                            memcmp(theirs.data, mine->bytes, mine->len) != 0);
+  free(path);
+  buf_release(&theirs);
+  return rc;
+}
+
+int kernels_build(const struct course *c, const struct tree *spliced,
+                  struct kernels *ret, struct error *err)
+{
+  const struct content *student = content_of(spliced, STUDENT_FILE);
+  const struct content *shared = content_of(spliced, SHARED_FILE);
+  const struct content *header = content_of(spliced, SHARED_HEADER);
+  bool differs = false;
+
+  if (student == NULL)
+    return error_set(err, LG_EBUILD, "there is no " STUDENT_FILE);
+  int rc = shared_differs(c, shared, &differs, err);
+  if (rc != 0)
+    return rc;
+  const struct key_part parts[] = {
+      {c->key, strlen(c->key)},
+      {student->bytes, student->len},
+      {differs ? shared->bytes : "", differs ? shared->len : 0},
+      {header ? header->bytes : "", header ? header->len : 0},
+  };
+  struct kernels k = {.key = cache_key(parts, 4)};
+  char *place = xasprintf("%s/kernel-%s", c->cache, k.key), *made = NULL;
+
+  if (!file_exists(place)) {
+    rc = file_make_temp_dir(c->cache, "new-", &made, err);
+    if (rc == 0)
+      rc = build_in(c, spliced, differs, made, err);
+    if (rc == 0)
+      rc = cache_place(made, place, err);
+    if (rc != 0 && made != NULL)
+      file_remove_tree(made, NULL);
+  }
+  if (rc == 0) {
+    name_files(place, &k);
+    *ret = k;
+  } else {
+    free(k.key);
+  }
+  free(made);
+  free(place);
+  return rc;
+}
+
+void kernels_release(struct kernels *k)
+{
+  free(k->key);
+  free(k->dir);
+  free(k->object);
+  free(k->plain);
+  free(k->watched);
+  free(k->disassembly);
+  *k = (struct kernels){0};
+}

@@ -1,0 +1,33 @@
+// Kernels made of the course's tree and a student's parts: a submission compiles
+// its own kalloc.c (and proc.c where the Ctrl-P line changes it) and links.
+//
+// The student's object is compiled once and is the same, byte by byte, in both
+// kernels: the plain one, and the watched one with the trusted files of
+// graders/watch/ linked round it.
+#ifndef GRADERS_KERNEL_H
+#define GRADERS_KERNEL_H
+
+#include "graders/course.h"
+#include "labgen/base/error.h"
+#include "labgen/lab/tree.h"
+
+// Paths of one submission's files, in the cache; all owned.
+struct kernels {
+  char *key;
+  char *dir;
+  char *object;       // the student's kalloc.o
+  char *plain;        // the kernel as the student would build it
+  char *watched;      // with the watchers
+  char *disassembly;  // objdump -d of the object
+};
+
+// Compiles and links the kernels of a spliced tree (the course's tree with the
+// student's parts), or finds them in the cache. LG_EBUILD with the compiler's
+// words: it is the submission that does not compile or link.
+int kernels_build(const struct course *c, const struct tree *spliced,
+                  struct kernels *ret, struct error *err);
+
+// Safe on a zeroed struct.
+void kernels_release(struct kernels *k);
+
+#endif

@@ -1,0 +1,80 @@
+// A compiled file: its sections, symbols and relocations, and whether it keeps
+// to what a student's file may be.
+#ifndef GRADERS_OBJECT_H
+#define GRADERS_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "labgen/base/buf.h"
+#include "labgen/base/error.h"
+#include "labgen/lab/schema.h"
+
+struct object_section {
+  const char *name;
+  uint64_t address, size_bytes;
+  bool allocated;  // it is there when the program runs
+};
+
+struct object_symbol {
+  const char *name;
+  uint64_t value, size_bytes;
+  size_t section;  // index; meaningless when not defined
+  bool defined, global, function;
+};
+
+struct object_relocation {
+  size_t section;   // that is patched
+  uint64_t offset;  // in it
+  const char *symbol;
+};
+
+// An ELF file of a 64-bit RISC-V machine: an object or a linked kernel. Names
+// are borrowed from `bytes`.
+struct object {
+  struct buf bytes;
+  struct object_section *sections;
+  size_t section_count;
+  struct object_symbol *symbols;
+  size_t symbol_count;
+  struct object_relocation *relocations;
+  size_t relocation_count;
+};
+
+// Reads the file. Every offset in it is checked against its size. LG_EINPUT
+// when it is no such ELF file, or as file_read(). *ret is untouched on failure.
+int object_read(const char *path, struct object *ret, struct error *err);
+
+// Safe on a zeroed struct.
+void object_release(struct object *o);
+
+// The global symbol of that name that the file defines, or NULL; borrowed.
+const struct object_symbol *object_find(const struct object *o,
+                                        const char *name);
+
+// The function whose code holds an address (of a linked file), or NULL.
+const struct object_symbol *object_function_at(const struct object *o,
+                                               uint64_t address);
+
+// What a student's object may be; from the rubric.
+struct object_rules {
+  struct place at;
+  struct texts definitions;  // functions that it must define
+  struct texts references;   // names of the kernel that it may use
+  struct texts outside;      // of these, not from the functions above
+  struct texts sections;     // names; one that ends in '*' is a beginning
+  struct texts devices;      // addresses that it must not hold: "FIRST-LAST"
+};
+
+extern const struct schema object_rules_schema;
+
+// Adds a line to *ret_problems for each thing in the object that the rules do
+// not permit; none is an object that keeps to them. `reserved` are global names
+// of the rest of the kernel (sorted, borrowed), which a student's file must not
+// define. `disassembly` is the output of objdump -d.
+void object_check(const struct object *o, const struct object_rules *rules,
+                  const char *const *reserved, size_t reserved_count,
+                  const char *disassembly, struct buf *ret_problems);
+
+#endif

@@ -1,0 +1,336 @@
+// The probe: before any program runs, every hart stops at the scheduler's door,
+// and the allocator is put through what luck would have to bring about
+// otherwise. With one hart at work and nobody else, "kalloc returned 0 while
+// pages are free" is a fact, and what a steal costs is a number that does not
+// depend on the host.
+//
+// A hart can stand in for any CPU by changing tp while its interrupts are off,
+// so the lists of CPUs that this machine lacks are tried as well.
+
+#include "watch.h"
+
+void __real_scheduler(void) __attribute__((noreturn));
+void __wrap_scheduler(void) __attribute__((noreturn));
+void push_off(void);
+void pop_off(void);
+
+enum { STEAL_PAGES = 256, ROBBED_PAGES = 8192, FEW_PAGES = 3 };
+enum { DRY_ROUNDS = 2, STORM_ROUNDS = 22, STORM_PAGES = 2, SKIP_LINKS = 64 };
+enum { SCRIBBLE = 0xa5, TAG_WORD = 40 };
+
+// Where the other harts are, or may go.
+enum stage { GATHER, STORM, OPEN };
+static volatile int stage;
+static int arrived, met;
+
+// Pages that the probe has taken, linked through their first words.
+struct taken {
+  struct taken *next;
+};
+static struct taken *taken;
+static long taken_count, lost_count;
+
+static void phase(enum watch_phase now)
+{
+  __atomic_store_n(&watch_report.phase, now, __ATOMIC_RELEASE);
+}
+
+// Whether the allocator has done something after which its lists, or ours,
+// cannot be trusted.
+static int broken(void)
+{
+  for (uint i = 0; i < watch_report.finding_count; i++) {
+    uint kind = watch_report.findings[i].kind;
+    if (kind == WATCH_PAGE_TWICE || kind == WATCH_PAGE_OUTSIDE ||
+        kind == WATCH_FREE_TWICE || kind == WATCH_PAGE_SCRIBBLED)
+      return 1;
+  }
+  return 0;
+}
+
+// Whether every word of a page is looked at: where few pages are moved.
+static int thorough(void)
+{
+  return watch_report.phase == WATCH_PAIRS;
+}
+
+// ---- one hart, in the role of any CPU ------------------------------------------
+
+// Takes a page as that CPU; 0 when kalloc returns none. Interrupts are off.
+static int take(int cpu)
+{
+  uint64 self = r_tp();
+
+  w_tp(cpu);
+  struct taken *page = kalloc();
+  w_tp(self);
+  if (page == 0 || broken())
+    return 0;
+  if (!watch_filled(page, 5, 0, thorough()))
+    watch_find(WATCH_NO_JUNK_NEW, 0, (uint64)page, 0, 0);
+  page->next = taken;
+  taken = page;
+  taken_count++;
+  return 1;
+}
+
+// Gives `count` of the taken pages back as that CPU. Each has been used.
+static void give(int cpu, long count)
+{
+  uint64 self = r_tp();
+
+  for (; count > 0 && taken != 0; count--) {
+    struct taken *page = taken;
+    taken = page->next;
+    taken_count--;
+    for (uint i = 0; i < PGSIZE / sizeof(uint64); i += thorough() ? 1 : 8)
+      ((uint64 *)page)[i] = SCRIBBLE;
+    w_tp(cpu);
+    kfree(page);
+    w_tp(self);
+    if (!watch_filled(page, 1, SKIP_LINKS, thorough()))
+      watch_find(WATCH_NO_JUNK_FREE, 0, (uint64)page, 0, 0);
+  }
+}
+
+// Pages that should be there to be taken.
+static long missing(void)
+{
+  return watch_report.free_pages - lost_count;
+}
+
+// Takes as that CPU until kalloc returns 0. What any other CPU can have then
+// was kept from this one, and what none can have is lost for good. `other` is
+// the CPU that the pages were freed on.
+static void take_all(int cpu, int other)
+{
+  int absent = cpu >= WATCH_HARTS || other >= WATCH_HARTS;
+
+  while (!broken() && take(cpu))
+    ;
+  long kept_back = taken_count;
+  for (int any = 0; any < NCPU && missing() > 0; any++)
+    while (!broken() && take(any))
+      ;
+  kept_back = taken_count - kept_back;
+  if (broken())
+    return;
+  if (kept_back > 0)
+    watch_find(absent ? WATCH_LIST_NOT_TRIED : WATCH_ZERO_WHILE_FREE, 0, cpu, 0,
+               kept_back);
+  if (missing() > 0) {
+    watch_find(WATCH_PAGES_LOST, 0, cpu, 0, missing());
+    lost_count += missing();
+  }
+}
+
+// ---- the steps -------------------------------------------------------------------
+
+static void drain(void)
+{
+  phase(WATCH_DRAIN);
+  take_all(0, 0);
+}
+
+static void pairs(void)
+{
+  phase(WATCH_PAIRS);
+  for (int giver = 0; giver < NCPU; giver++) {
+    for (int taker = 0; taker < NCPU && !broken(); taker++) {
+      give(giver, FEW_PAGES);
+      take_all(taker, giver);
+    }
+  }
+}
+
+// Adds up what a CPU's calls have cost so far.
+static struct watch_traffic traffic_of(int cpu)
+{
+  struct watch_traffic sum = {0};
+
+  for (uint i = 0; i < watch_report.lock_count; i++) {
+    uint acquired = watch_report.locks[i].acquired[cpu];
+    int home = watch_home(i);
+    sum.acquired += acquired;
+    if (home >= 0 && home != cpu)
+      sum.remote += acquired;
+  }
+  return sum;
+}
+
+// Takes `calls` pages as that CPU and says what it cost.
+static struct watch_traffic cost_of(int cpu, uint calls)
+{
+  struct watch_traffic before = traffic_of(cpu);
+
+  for (uint i = 0; i < calls; i++)
+    take(cpu);
+  struct watch_traffic after = traffic_of(cpu);
+  return (struct watch_traffic){calls, after.acquired - before.acquired,
+                                after.remote - before.remote};
+}
+
+static void traffic(void)
+{
+  phase(WATCH_TRAFFIC);
+  give(1, STEAL_PAGES);
+  watch_report.steal = cost_of(0, STEAL_PAGES);
+  take_all(0, 1);
+
+  give(1, taken_count < ROBBED_PAGES ? taken_count / 2 : ROBBED_PAGES);
+  take(0);
+  watch_report.robbed = cost_of(1, 1);
+  take_all(1, 1);
+}
+
+// The running hart takes until nothing is left, and gives all back, calling as
+// the rest of the kernel does: no role is played, interrupts are the caller's.
+static void use_as_caller(int pages_on)
+{
+  void *had[FEW_PAGES + 1];
+  int count = 0;
+
+  uint64 before = watch_off();
+  give(pages_on, FEW_PAGES);
+  watch_restore(before);
+
+  while (count <= FEW_PAGES && (had[count] = kalloc()) != 0)
+    count++;
+  while (count > 0)
+    kfree(had[--count]);
+
+  before = watch_off();
+  take_all(0, 0);
+  watch_restore(before);
+}
+
+static void callers(void)
+{
+  phase(WATCH_CALLERS);
+  for (int pages_on = 0; pages_on < 2 && !broken(); pages_on++) {
+    intr_on();
+    use_as_caller(pages_on);
+    intr_off();
+
+    push_off();
+    use_as_caller(pages_on);
+    pop_off();
+  }
+}
+
+// ---- all harts ---------------------------------------------------------------------
+
+// Waits until every hart has come to the same round.
+static void meet(int round)
+{
+  __atomic_fetch_add(&met, 1, __ATOMIC_ACQ_REL);
+  while (__atomic_load_n(&met, __ATOMIC_ACQUIRE) < WATCH_HARTS * (round + 1) &&
+         !broken())
+    ;
+}
+
+// Uses a few pages for a moment. A page that somebody else writes to is in two
+// hands.
+static void use_pages(uint64 tag)
+{
+  uint64 *had[STORM_PAGES];
+  int count = 0;
+
+  while (count < STORM_PAGES && (had[count] = kalloc()) != 0)
+    had[count++][TAG_WORD] = tag;
+  for (volatile int wait = tag % 64; wait > 0; wait--)
+    ;
+  while (count > 0) {
+    uint64 *page = had[--count];
+    if (*(volatile uint64 *)&page[TAG_WORD] != tag)
+      watch_find(WATCH_PAGE_SCRIBBLED, 0, (uint64)page, 0, r_tp());
+    kfree(page);
+  }
+}
+
+// All harts at once: first none finds a page anywhere, then all fight for a
+// few. The host may run harts one after the other, so they meet now and then.
+static void storm(void)
+{
+  int round = 0;
+
+  for (; round < DRY_ROUNDS && !broken(); round++) {
+    meet(round);
+    use_pages(round);
+  }
+  meet(round);
+  if (r_tp() == 0)
+    give(0, STORM_PAGES * WATCH_HARTS - 1);
+  for (; round < STORM_ROUNDS && !broken(); round++) {
+    meet(round + 1);
+    for (int i = 0; i < 100; i++)
+      use_pages((r_tp() << 32) | (round * 100 + i));
+  }
+}
+
+static void arrive(void)
+{
+  __atomic_fetch_add(&arrived, 1, __ATOMIC_ACQ_REL);
+}
+
+static void await_arrivals(int count)
+{
+  while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < count)
+    ;
+}
+
+static void storm_with_others(void)
+{
+  phase(WATCH_STORM);
+  stage = STORM;
+  storm();
+  await_arrivals(2 * (WATCH_HARTS - 1));
+  watch_report.storm_rounds = STORM_ROUNDS;
+  take_all(0, 0);
+}
+
+static void probe(void)
+{
+  static void (*const steps[])(void) = {drain, pairs, traffic, callers};
+
+  await_arrivals(WATCH_HARTS - 1);
+  for (uint i = 0; i < sizeof(steps) / sizeof(steps[0]) && !broken(); i++)
+    steps[i]();
+  watch_check_names();
+  watch_check_order();
+  if (!broken())
+    storm_with_others();
+  if (!broken()) {
+    phase(WATCH_GIVE_BACK);
+    give(0, taken_count);
+  }
+  phase(broken() ? WATCH_ABANDONED : WATCH_RUNNING);
+  stage = OPEN;
+}
+
+// Sleeps until the next interrupt, so that waiting harts leave the host's cores
+// to the one that works; a tick comes ten times a second.
+static void doze(void)
+{
+  intr_on();
+  __asm__ volatile("wfi");
+  intr_off();
+}
+
+// Each hart comes by here once, with interrupts off, before it looks for work.
+void __wrap_scheduler(void)
+{
+  if (r_tp() == 0) {
+    probe();
+  } else {
+    arrive();
+    while (stage == GATHER)
+      doze();
+    if (stage == STORM)
+      storm();
+    arrive();
+    while (stage != OPEN)
+      doze();
+  }
+  __real_scheduler();
+}
