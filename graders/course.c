@@ -147,10 +147,10 @@ static int find_commands(const char *dir, struct argv *ret_compile,
     line += len + (line[len] == '\n');
   }
   if (rc == 0 && (ret_compile->count == 0 || ret_link->count == 0))
-    rc = error_set(err, LG_EBUILD,
-                   "the course's Makefile has no command that compiles "
-                   STUDENT_FILE " and links " STUDENT_OBJECT
-                   " into kernel/kernel");
+    rc = error_set(
+        err, LG_EBUILD,
+        "the course's Makefile has no command that compiles " STUDENT_FILE
+        " and links " STUDENT_OBJECT " into kernel/kernel");
   argv_release(&command);
   argv_release(&make);
   buf_release(&out);
@@ -176,8 +176,8 @@ void course_compile_command(const struct course *c, const char *const *added,
 
 // The watchers' files: how each is compiled is the course's matter.
 static const char *const watch_files[][2] = {
-    {"watch.c", "watch.o"},         {"locks.c", "locks.o"},
-    {"probe.c", "probe.o"},         {"plain.c", "plain.o"},
+    {"watch.c", "watch.o"},        {"locks.c", "locks.o"},
+    {"probe.c", "probe.o"},        {"plain.c", "plain.o"},
     {"bounds-begin.S", "begin.o"}, {"bounds-end.S", "end.o"},
 };
 
@@ -344,8 +344,8 @@ static char *tree_key(const struct tree *t)
   for (size_t i = 0; i < t->count; i++) {
     parts[2 * i] =
         (struct key_part){t->files[i].path, strlen(t->files[i].path)};
-    parts[2 * i + 1] = (struct key_part){t->files[i].content->bytes,
-                                         t->files[i].content->len};
+    parts[2 * i + 1] =
+        (struct key_part){t->files[i].content->bytes, t->files[i].content->len};
   }
   char *key = cache_key(parts, 2 * t->count);
   free(parts);

@@ -19,10 +19,10 @@
 #define SHARED_HEADER "kernel/defs.h"
 
 struct course {
-  char *key;    // owned; names what it was made of
-  char *cache;  // owned; absolute path of the cache
-  char *dir;    // owned; absolute path of the compiled tree
-  char *watch;  // owned; absolute path of the watchers' sources
+  char *key;            // owned; names what it was made of
+  char *cache;          // owned; absolute path of the cache
+  char *dir;            // owned; absolute path of the compiled tree
+  char *watch;          // owned; absolute path of the watchers' sources
   struct argv compile;  // the tree's own command for kernel/kalloc.c
   struct argv link;     // ... and for kernel/kernel
   char **reserved;  // owned, sorted: global names of the kernel's other files
@@ -47,7 +47,7 @@ void course_compile_command(const struct course *c, const char *const *added,
 
 // One run of a compiler, linker or make.
 struct tool_run {
-  const char *dir;  // working directory
+  const char *dir;       // working directory
   const char *writable;  // folder that it may write to in a sandbox, or NULL
   const struct course *course;  // whose sandbox and limits; NULL: none, since
                                 // it runs the course's own files

@@ -391,8 +391,8 @@ static void check_code(const char *disassembly,
     char *open = strchr(text, '<'), *tab = strchr(text, '\t');
     if (tab == NULL && open != NULL && len > 2 &&
         strcmp(text + len - 2, ">:") == 0) {
-      snprintf(function, sizeof function, "%.*s",
-               (int)strcspn(open + 1, ">"), open + 1);
+      snprintf(function, sizeof function, "%.*s", (int)strcspn(open + 1, ">"),
+               open + 1);
     } else if (tab != NULL && (tab = strchr(tab + 1, '\t')) != NULL) {
       char *comment = strstr(tab, " # ");
       if (comment != NULL)
