@@ -7,23 +7,29 @@
 #include "labgen/lab/bug.h"
 #include "labgen/lab/tree.h"
 #include "labgen/repo/course.h"
+#include "labgen/repo/objects.h"
 
 static int make_tree(int argc, char **argv, struct tree *tree,
                      struct error *err)
 {
-  int rc = tree_add_folder(tree, argv[2], "", err);
+  struct objects *objects = NULL;
+  int rc = objects_open(&objects, err);
+  if (rc == 0)
+    rc = tree_add_folder(tree, argv[2], "", err);
   for (int i = 3; rc == 0 && i < argc; i++) {
     struct arena arena = {0};
     struct commit_step step;
     rc = commit_step_read(argv[i], &arena, &step, err);
     if (rc == 0)
-      rc = course_step(&step, tree, err);
+      rc = course_step(objects, &step, tree, err);
     arena_release(&arena);
   }
   if (rc == 0)
     rc = file_remove_tree(argv[1], err);
   if (rc == 0)
     rc = tree_write(tree, argv[1], err);
+  if (objects)
+    objects_close(objects);
   return rc;
 }
 
