@@ -80,6 +80,23 @@ void ctext_strip(const char *text, struct buf *ret)
   buf_release(&out);
 }
 
+void ctext_blank(const char *text, struct buf *ret)
+{
+  const char *p = text;
+  while (*p) {
+    const char *end = skip_comment(p);
+    for (; p < end; p++)
+      buf_addc(ret, *p == '\n' ? '\n' : ' ');
+    if (!*p)
+      break;
+    end = *p == '"' || *p == '\'' ? skip_quoted(p) : p + 1;
+    if (skip_comment(p) == p) {
+      buf_add(ret, p, (size_t)(end - p));
+      p = end;
+    }
+  }
+}
+
 // The end of the piece at `p` in which no identifier is to be replaced, or `p`.
 static const char *skip_opaque(const char *text, const char *p)
 {

@@ -12,6 +12,10 @@
 // blank lines do not pile up, and no line ends in blanks.
 void ctext_strip(const char *text, struct buf *ret);
 
+// Appends `text` with blanks in the place of comments: every other character
+// keeps its line and column.
+void ctext_blank(const char *text, struct buf *ret);
+
 // Appends `text` with identifiers replaced: new_name() gets each identifier
 // outside of strings, character constants, comments and #include lines, and
 // returns its new name, or NULL to keep it.
