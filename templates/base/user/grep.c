@@ -114,14 +114,17 @@ static int search(const char *line, int len)
 
 // ---- files -----------------------------------------------------------------------
 
-// The next character of the input, -1 at its end, -2 if reading failed.
+// What next_char returns when there is no character.
+enum { INPUT_ENDED = -1, INPUT_FAILED = -2 };
+
+// The next character of the input, or one of the above.
 static int next_char(struct input *in)
 {
   if (in->used == in->valid) {
     in->used = 0;
     in->valid = read(in->fd, in->block, sizeof in->block);
     if (in->valid <= 0) {
-      int end = in->valid < 0 ? -2 : -1;
+      int end = in->valid < 0 ? INPUT_FAILED : INPUT_ENDED;
       in->valid = 0;
       return end;
     }
@@ -129,7 +132,26 @@ static int next_char(struct input *in)
   return (uchar)in->block[in->used++];
 }
 
-// Prints the lines of fd that match. Returns the exit status that this gives.
+// The exit status of two searches together: a failure counts most, then a find.
+static int combine(int one, int other)
+{
+  if (one == 2 || other == 2)
+    return 2;
+  return one == 0 || other == 0 ? 0 : 1;
+}
+
+// Prints the line, which has room for a newline, if the pattern is found in it.
+// Returns the exit status that this gives.
+static int judge(char *line, int len)
+{
+  if (!search(line, len))
+    return 1;
+  line[len] = '\n';
+  return write(1, line, len + 1) == len + 1 ? 0 : 2;
+}
+
+// Prints the lines of fd in which the pattern is found, the last one too if it
+// has no newline. Returns the exit status that this gives.
 static int grep(int fd, const char *name)
 {
   static struct input in;
@@ -138,21 +160,20 @@ static int grep(int fd, const char *name)
   int len = 0;
   int c;
 
+  in.used = in.valid = 0;
   in.fd = fd;
-  do {
-    c = next_char(&in);
-    if (c >= 0 && c != '\n')
+  while ((c = next_char(&in)) >= 0 && status < 2) {
+    int ends = c == '\n';
+    if (!ends)
       line[len++] = c;
-    if ((c >= 0 && c != '\n' && len < MAX_LINE) || (c < 0 && len == 0))
+    if (!ends && len < MAX_LINE)
       continue;
-    if (search(line, len)) {
-      status = 0;
-      line[len++] = '\n';
-      write(1, line, len);
-    }
+    status = combine(status, judge(line, len));
     len = 0;
-  } while (c >= 0);
-  if (c == -1)
+  }
+  if (c == INPUT_ENDED && len > 0)
+    status = combine(status, judge(line, len));
+  if (c != INPUT_FAILED)
     return status;
   fprintf(2, "grep: cannot read %s\n", name);
   return 2;
@@ -181,8 +202,7 @@ int main(int argc, char **argv)
       result = grep(fd, argv[i]);
       close(fd);
     }
-    if (result == 2 || status == 1)
-      status = result;
+    status = combine(status, result);
   }
   return status;
 }

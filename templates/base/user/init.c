@@ -7,14 +7,14 @@
 
 #define CONSOLE_MAJOR 1
 
-// Makes the console standard input, output and error. The file system may be
-// new and have no such device yet.
+// Makes the console standard input, output and error. In a new file system it is
+// not there yet. Without a console there is nothing else to do than try again.
 static void open_console(void)
 {
-  if (open("console", O_RDWR) != 0) {
-    mknod("console", CONSOLE_MAJOR, 0);
-    open("console", O_RDWR);
-  }
+  static const char path[] = "console";
+
+  while (open(path, O_RDWR) < 0)
+    mknod(path, CONSOLE_MAJOR, 0);
   while (dup(0) < 2) {
   }
 }

@@ -115,15 +115,18 @@ static int churn_second_word(int round, int page)
   return 1 + (round + 7 * page) % (PGSIZE / sizeof(uint64) - 1);
 }
 
-// Takes pages, or returns (char *)-1. Tries again a few times: with a list of
-// free pages for each CPU, memory that is just on its way from one list to
-// another is on neither, so an allocation may fail although there is plenty.
+// Takes pages, or returns (char *)-1. Keeps trying for two seconds: with a list
+// of free pages for each CPU, memory on its way from one list to another is on
+// neither, so an allocation may fail although there is plenty. If the hart that
+// moves it is held up, that lasts.
 static char *churn_grow(int pages)
 {
-  char *start = (char *)-1;
+  int since = uptime();
+  char *start;
 
-  for (int tries = 0; tries < 10 && start == (char *)-1; tries++)
+  do {
     start = sbrk(pages * PGSIZE);
+  } while (start == (char *)-1 && uptime() - since < 20);
   return start;
 }
 
