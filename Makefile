@@ -65,7 +65,7 @@ FUZZERS := $(patsubst tests/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 
 .PHONY: all check bench lint fuzz install uninstall clean bootstrap
-all: $(BUILD)/labgen
+all: $(BUILD)/labgen build/plugin.so
 
 $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -111,6 +111,23 @@ $(BUILD)/tool-%: $(BUILD)/obj/tests/tool-%.o $(LIB)
 	@echo "ld $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The plugin for QEMU, built for the version of the plugin interface that the
+# installed QEMU takes: the first that it accepts. Where it takes none, labgen
+# works without a plugin, so that is no error.
+PLUGIN_APIS := 1 2 3 4 5 6 7 8
+QEMU := qemu-system-riscv64
+build/plugin.so: $(wildcard graders/plugin/*.[ch]) Makefile
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)for api in $(PLUGIN_APIS); do \
+	  $(CC) -std=gnu17 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -O2 -g -fPIC \
+	    -fvisibility=hidden -shared -pthread -DPLUGIN_API=$$api -o $@.try \
+	    $(filter %.c,$^) || exit 1; \
+	  if timeout 20 $(QEMU) -M none -display none -plugin $@.try,probe=on 2>&1 \
+	    | grep -q 'labgen plugin: accepted'; then \
+	    mv $@.try $@; echo "ld $@ (API $$api)"; exit 0; fi; \
+	done; rm -f $@.try; echo "no $@: $(QEMU) takes no plugin of ours" >&2
+
 # Bare-metal guests, for what a kernel in order does not do.
 GUESTS := $(addprefix build/guest/,$(shell \
   sed -n 's/^.ifdef GUEST_\([a-z]*\).*/\1/p' tests/guest.S))
@@ -138,7 +155,7 @@ $(BUILD)/fuzz/%: tests/%.c $(LIB_SRC) Makefile
 bootstrap:
 	./bootstrap.sh
 
-check: $(BUILD)/labgen $(SUITES) $(KERNELS) $(GUESTS)
+check: $(BUILD)/labgen build/plugin.so $(SUITES) $(KERNELS) $(GUESTS)
 	./tools/run-tests $(BUILD) $(JOBS) $(SUITES)
 
 bench: $(BUILD)/labgen $(BENCHES)
@@ -151,10 +168,12 @@ lint:
 
 # The data goes where data_dir() finds it from the program's own place.
 DATA := templates solutions graders config.yaml
-install: $(BUILD)/labgen
+install: $(BUILD)/labgen build/plugin.so
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/labgen
 	install -m 755 $(BUILD)/labgen $(DESTDIR)$(PREFIX)/bin/labgen
 	cp -R $(wildcard $(DATA)) $(DESTDIR)$(PREFIX)/share/labgen/
+	if [ -e build/plugin.so ]; then \
+	  install -m 644 build/plugin.so $(DESTDIR)$(PREFIX)/share/labgen/; fi
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/labgen
