@@ -318,15 +318,26 @@ static const char *(*const operations[])(void) = {
 
 // ---- processes -------------------------------------------------------------------
 
+// A name that no other process has: "g" and the pid.
+static const char *own_name(void)
+{
+  static char name[12];
+  char *at = name + sizeof name - 1;
+
+  for (int pid = getpid(); pid > 0; pid /= 10)
+    *--at = '0' + pid % 10;
+  *--at = 'g';
+  return at;
+}
+
 // The rounds of one process, in a directory that it removes at the end. Returns
 // its exit status.
 static int grind(int who, uint seed, int rounds)
 {
-  char home[] = "grind.0";
+  const char *home = own_name();
   const char *wrong = 0;
   int round;
 
-  home[sizeof home - 2] += who;
   random_state = (uint64)seed << 8 | (who + 1);
   if (mkdir(home) < 0 || chdir(home) < 0)
     wrong = "no directory to work in";
