@@ -91,7 +91,10 @@ static int read_headers(struct elf *e, struct object *o)
     const Elf64_Shdr *h = &e->headers[i];
     o->sections[i] = (struct object_section){
         elf_string(e, &e->headers[file->e_shstrndx], h->sh_name), h->sh_addr,
-        h->sh_size, (h->sh_flags & SHF_ALLOC) != 0};
+        h->sh_size, (h->sh_flags & SHF_ALLOC) != 0, NULL};
+    if (h->sh_type != SHT_NOBITS && h->sh_offset <= e->len &&
+        h->sh_size <= e->len - h->sh_offset)
+      o->sections[i].bytes = e->bytes + h->sh_offset;
   }
   return 0;
 }
@@ -106,6 +109,7 @@ static int read_symbols(const struct elf *e, const Elf64_Shdr *h,
     return bad(e, "is cut off: its symbols lie outside of it");
   o->symbols = xcalloc(count + 1, sizeof *o->symbols);
   o->symbol_count = count;
+  const char *source = "";  // stands before the symbols of each file
   for (size_t i = 0; i < count; i++) {
     o->symbols[i] = (struct object_symbol){
         .name = elf_string(e, &e->headers[h->sh_link], symbols[i].st_name),
@@ -115,7 +119,10 @@ static int read_symbols(const struct elf *e, const Elf64_Shdr *h,
         .defined = symbols[i].st_shndx != SHN_UNDEF,
         .global = ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL,
         .function = ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC,
+        .source = source,
     };
+    if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FILE)
+      source = o->symbols[i].name;
   }
   return 0;
 }
@@ -191,6 +198,41 @@ const struct object_symbol *object_function_at(const struct object *o,
       return s;
   }
   return NULL;
+}
+
+const void *object_bytes(const struct object *o, uint64_t address, size_t len)
+{
+  for (size_t i = 0; i < o->section_count; i++) {
+    const struct object_section *s = &o->sections[i];
+    if (s->allocated && s->bytes && address >= s->address &&
+        address - s->address <= s->size_bytes &&
+        len <= s->size_bytes - (address - s->address))
+      return s->bytes + (address - s->address);
+  }
+  return NULL;
+}
+
+// Whether `part` defines the function that a linked file has as `f`.
+static bool defines(const struct object *part, const struct object_symbol *f)
+{
+  for (size_t i = 0; i < part->symbol_count; i++) {
+    const struct object_symbol *s = &part->symbols[i];
+    if (s->function && s->defined && s->global == f->global &&
+        (s->global || strcmp(s->source, f->source) == 0) &&
+        strcmp(s->name, f->name) == 0)
+      return true;
+  }
+  return false;
+}
+
+void object_each_function_of(
+    const struct object *program, const struct object *part,
+    void (*visit)(void *arg, const struct object_symbol *f), void *arg)
+{
+  for (size_t i = 0; i < program->symbol_count; i++)
+    if (program->symbols[i].function && program->symbols[i].defined &&
+        defines(part, &program->symbols[i]))
+      visit(arg, &program->symbols[i]);
 }
 
 // ---- the rules -----------------------------------------------------------------

@@ -14,7 +14,8 @@
 struct object_section {
   const char *name;
   uint64_t address, size_bytes;
-  bool allocated;  // it is there when the program runs
+  bool allocated;     // it is there when the program runs
+  const char *bytes;  // size_bytes of them; NULL when the file has none
 };
 
 struct object_symbol {
@@ -22,6 +23,7 @@ struct object_symbol {
   uint64_t value, size_bytes;
   size_t section;  // index; meaningless when not defined
   bool defined, global, function;
+  const char *source;  // of a symbol that is not global: its source file
 };
 
 struct object_relocation {
@@ -56,6 +58,16 @@ const struct object_symbol *object_find(const struct object *o,
 // The function whose code holds an address (of a linked file), or NULL.
 const struct object_symbol *object_function_at(const struct object *o,
                                                uint64_t address);
+
+// The `len` bytes at an address of a linked file; borrowed. NULL when not all of
+// them are in the file (those of .bss are not).
+const void *object_bytes(const struct object *o, uint64_t address, size_t len);
+
+// Calls visit() for each function of the linked file `program` that came from
+// the object file `part`, static ones too.
+void object_each_function_of(
+    const struct object *program, const struct object *part,
+    void (*visit)(void *arg, const struct object_symbol *f), void *arg);
 
 // What a student's object may be; from the rubric.
 struct object_rules {

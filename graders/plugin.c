@@ -97,18 +97,19 @@ static bool is_atomic(uint32_t insn)
 
 // Goes through the instructions of a function from `from` on. Returns the
 // address of the first that `matches`, or 0.
-static uint64_t next_instruction(const struct elf *elf, const Elf64_Sym *f,
-                                 uint64_t from, bool (*matches)(uint32_t insn))
+static uint64_t next_instruction(const struct object *o,
+                                 const struct object_symbol *f, uint64_t from,
+                                 bool (*matches)(uint32_t insn))
 {
-  uint64_t end = f->st_value + f->st_size;
+  uint64_t end = f->value + f->size_bytes;
 
-  for (uint64_t at = f->st_value; at + 2 <= end;) {
-    const uint8_t *b = elf_bytes(elf, at, 2);
+  for (uint64_t at = f->value; at + 2 <= end;) {
+    const uint8_t *b = object_bytes(o, at, 2);
     if (!b)
       return 0;
     size_t size = (b[0] & 3) == 3 ? 4 : 2;
     if (size == 4) {
-      b = elf_bytes(elf, at, 4);
+      b = object_bytes(o, at, 4);
       if (!b)
         return 0;
       uint32_t insn = b[0] | b[1] << 8 | b[2] << 16 | (uint32_t)b[3] << 24;
@@ -127,13 +128,14 @@ static void add_place(struct buf *ret, const char *name, uint64_t address)
 
 // Adds every instruction of a function that matches; returns the last, or 0.
 static uint64_t add_places(struct buf *ret, const char *name,
-                           const struct elf *elf, const Elf64_Sym *function,
+                           const struct object *o,
+                           const struct object_symbol *function,
                            bool (*matches)(uint32_t insn))
 {
   uint64_t last = 0;
 
-  for (uint64_t at = next_instruction(elf, function, 0, matches); at != 0;
-       at = next_instruction(elf, function, at + 1, matches)) {
+  for (uint64_t at = next_instruction(o, function, 0, matches); at != 0;
+       at = next_instruction(o, function, at + 1, matches)) {
     add_place(ret, name, at);
     last = at;
   }
@@ -141,11 +143,11 @@ static uint64_t add_places(struct buf *ret, const char *name,
 }
 
 struct atomics_of {
-  const struct elf *kernel;
+  const struct object *kernel;
   struct buf *ret;
 };
 
-static void add_atomics(void *arg, const Elf64_Sym *function)
+static void add_atomics(void *arg, const struct object_symbol *function)
 {
   struct atomics_of *a = arg;
 
@@ -157,11 +159,11 @@ static int add_symbols(const struct plugin_spec *spec, struct buf *ret,
 {
   enum { ACQUIRE, RELEASE, PROCDUMP, SYMBOLS };
   static const char *const names[] = {"acquire", "release", "procdump"};
-  const Elf64_Sym *found[SYMBOLS];
-  const struct elf *kernel = spec->kernel;
+  const struct object_symbol *found[SYMBOLS];
+  const struct object *kernel = spec->kernel;
 
   for (int i = 0; i < SYMBOLS; i++) {
-    found[i] = elf_find(kernel, names[i]);
+    found[i] = object_find(kernel, names[i]);
     if (!found[i])
       return error_set(err, LG_EINPUT, "the kernel has no symbol '%s'",
                        names[i]);
@@ -178,19 +180,19 @@ static int add_symbols(const struct plugin_spec *spec, struct buf *ret,
   add_place(ret, "taken", taken);
   if (add_places(ret, "released", kernel, found[RELEASE], is_freeing) == 0)
     return error_set(err, LG_EINPUT, "no store that frees in release()");
-  add_place(ret, "interval", found[PROCDUMP]->st_value);
+  add_place(ret, "interval", found[PROCDUMP]->value);
 
   if (spec->quiet) {
-    const Elf64_Sym *quiet = elf_find(kernel, spec->quiet);
+    const struct object_symbol *quiet = object_find(kernel, spec->quiet);
     if (!quiet)
       return error_set(err, LG_EINPUT, "the kernel has no symbol '%s'",
                        spec->quiet);
-    buf_addf(ret, ",quiet=%" PRIx64 "-%" PRIx64, quiet->st_value,
-             quiet->st_value + quiet->st_size);
+    buf_addf(ret, ",quiet=%" PRIx64 "-%" PRIx64, quiet->value,
+             quiet->value + quiet->size_bytes);
   }
   if (spec->object)
-    elf_each_function_of(kernel, spec->object, add_atomics,
-                         &(struct atomics_of){kernel, ret});
+    object_each_function_of(kernel, spec->object, add_atomics,
+                            &(struct atomics_of){kernel, ret});
   return 0;
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "graders/elf.h"
+#include "graders/object.h"
 #include "labgen/base/buf.h"
 #include "labgen/base/error.h"
 
@@ -25,10 +25,11 @@ int plugin_find(char **ret_path, struct error *err);
 int plugin_api(const char *path);
 
 struct plugin_spec {
-  const char *plugin;        // path of plugin.so
-  const struct elf *kernel;  // with symbols acquire, release and procdump
-  const struct elf *object;  // count the atomic instructions of the functions
-                             // that this object file gave it; NULL: of none
+  const char *plugin;           // path of plugin.so
+  const struct object *kernel;  // with symbols acquire, release and procdump
+  const struct object
+      *object;        // count the atomic instructions of the functions
+                      // that this object file gave it; NULL: of none
   const char *quiet;  // variable; locks inside it count as no work; or NULL
   const char *out;    // where it writes: a file, a FIFO, a listening socket
 };
