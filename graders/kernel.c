@@ -30,8 +30,7 @@ static int write_part(const struct tree *t, const char *path, const char *dir,
 
 // The options with which both of a submission's files are compiled: its own
 // defs.h before the course's, and all others from the course. `last` are more.
-static void add_common(const char *dir, const struct course *c,
-                       struct argv *ret)
+static void add_common(const char *dir, const struct stock *c, struct argv *ret)
 {
   argv_addf(ret, "-I%s/include", c->watch);
   argv_addf(ret, "-I%s/kernel", dir);
@@ -41,7 +40,7 @@ static void add_common(const char *dir, const struct course *c,
 // kalloc.c lies outside of kernel/, so that its riscv.h is the watchers'. Calls
 // at a function's end stay calls: the watchers tell by the return address whose
 // call it is.
-static int compile_student(const struct course *c, const char *dir,
+static int compile_student(const struct stock *c, const char *dir,
                            struct error *err)
 {
   struct argv added = {0}, command = {0};
@@ -52,7 +51,7 @@ static int compile_student(const struct course *c, const char *dir,
   argv_addf(&added, "-include%s/include/watched.h", c->watch);
   argv_addf(&added, "-ffile-prefix-map=%s/student=kernel", dir);
   argv_add(&added, "-fno-optimize-sibling-calls");
-  course_compile_command(c, argv_list(&added), from, to, &command);
+  stock_compile_command(c, argv_list(&added), from, to, &command);
   int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
   argv_release(&added);
   argv_release(&command);
@@ -61,7 +60,7 @@ static int compile_student(const struct course *c, const char *dir,
   return rc;
 }
 
-static int compile_shared(const struct course *c, const char *dir,
+static int compile_shared(const struct stock *c, const char *dir,
                           struct error *err)
 {
   struct argv added = {0}, command = {0};
@@ -71,7 +70,7 @@ static int compile_shared(const struct course *c, const char *dir,
   argv_addf(&added, "-I%s/kernel", dir);
   argv_addf(&added, "-I%s/kernel", c->dir);
   argv_addf(&added, "-ffile-prefix-map=%s=.", dir);
-  course_compile_command(c, argv_list(&added), from, to, &command);
+  stock_compile_command(c, argv_list(&added), from, to, &command);
   int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
   argv_release(&added);
   argv_release(&command);
@@ -82,7 +81,7 @@ static int compile_shared(const struct course *c, const char *dir,
 
 // Links as the course does, with the student's objects in place of the
 // course's, and `with` (ends with NULL, relative to the course's folder).
-static int link_kernel(const struct course *c, const char *dir, bool shared,
+static int link_kernel(const struct stock *c, const char *dir, bool shared,
                        const char *name, const char *const *with,
                        struct error *err)
 {
@@ -108,7 +107,7 @@ static int link_kernel(const struct course *c, const char *dir, bool shared,
   return rc;
 }
 
-static int disassemble(const struct course *c, const char *dir,
+static int disassemble(const struct stock *c, const char *dir,
                        struct error *err)
 {
   struct argv command = {0};
@@ -132,7 +131,7 @@ static int disassemble(const struct course *c, const char *dir,
   return rc;
 }
 
-static int build_in(const struct course *c, const struct tree *t, bool shared,
+static int build_in(const struct stock *c, const struct tree *t, bool shared,
                     const char *dir, struct error *err)
 {
   char *options = xasprintf("@%s/wrap.options", c->watch);
@@ -166,7 +165,7 @@ static int build_in(const struct course *c, const struct tree *t, bool shared,
   return rc;
 }
 
-static void name_files(const char *dir, struct kernels *k)
+static void name_files(const char *dir, struct kernel_pair *k)
 {
   k->dir = xstrdup(dir);
   k->object = path_join(dir, "kalloc.o");
@@ -176,7 +175,7 @@ static void name_files(const char *dir, struct kernels *k)
 }
 
 // Whether the spliced proc.c is another than the course's.
-static int shared_differs(const struct course *c, const struct content *mine,
+static int shared_differs(const struct stock *c, const struct content *mine,
                           bool *ret, struct error *err)
 {
   struct buf theirs = BUF_INIT;
@@ -191,8 +190,8 @@ static int shared_differs(const struct course *c, const struct content *mine,
   return rc;
 }
 
-int kernels_build(const struct course *c, const struct tree *spliced,
-                  struct kernels *ret, struct error *err)
+int kernel_pair_build(const struct stock *c, const struct tree *spliced,
+                      struct kernel_pair *ret, struct error *err)
 {
   const struct content *student = content_of(spliced, STUDENT_FILE);
   const struct content *shared = content_of(spliced, SHARED_FILE);
@@ -210,7 +209,7 @@ int kernels_build(const struct course *c, const struct tree *spliced,
       {differs ? shared->bytes : "", differs ? shared->len : 0},
       {header ? header->bytes : "", header ? header->len : 0},
   };
-  struct kernels k = {.key = cache_key(parts, 4)};
+  struct kernel_pair k = {.key = cache_key(parts, 4)};
   char *place = xasprintf("%s/kernel-%s", c->cache, k.key), *made = NULL;
 
   if (!file_exists(place)) {
@@ -233,7 +232,7 @@ int kernels_build(const struct course *c, const struct tree *spliced,
   return rc;
 }
 
-void kernels_release(struct kernels *k)
+void kernel_pair_release(struct kernel_pair *k)
 {
   free(k->key);
   free(k->dir);
@@ -241,5 +240,5 @@ void kernels_release(struct kernels *k)
   free(k->plain);
   free(k->watched);
   free(k->disassembly);
-  *k = (struct kernels){0};
+  *k = (struct kernel_pair){0};
 }

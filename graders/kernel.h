@@ -7,12 +7,12 @@
 #ifndef GRADERS_KERNEL_H
 #define GRADERS_KERNEL_H
 
-#include "graders/course.h"
+#include "graders/stock.h"
 #include "labgen/base/error.h"
 #include "labgen/lab/tree.h"
 
 // Paths of one submission's files, in the cache; all owned.
-struct kernels {
+struct kernel_pair {
   char *key;
   char *dir;
   char *object;       // the student's kalloc.o
@@ -24,10 +24,10 @@ struct kernels {
 // Compiles and links the kernels of a spliced tree (the course's tree with the
 // student's parts), or finds them in the cache. LG_EBUILD with the compiler's
 // words: it is the submission that does not compile or link.
-int kernels_build(const struct course *c, const struct tree *spliced,
-                  struct kernels *ret, struct error *err);
+int kernel_pair_build(const struct stock *c, const struct tree *spliced,
+                      struct kernel_pair *ret, struct error *err);
 
 // Safe on a zeroed struct.
-void kernels_release(struct kernels *k);
+void kernel_pair_release(struct kernel_pair *k);
 
 #endif

@@ -14,7 +14,7 @@ void __wrap_scheduler(void) __attribute__((noreturn));
 void push_off(void);
 void pop_off(void);
 
-enum { STEAL_PAGES = 256, ROBBED_PAGES = 8192, FEW_PAGES = 3 };
+enum { OWN_PAGES = 32, STEAL_PAGES = 256, ROBBED_PAGES = 8192, FEW_PAGES = 3 };
 enum { DRY_ROUNDS = 2, STORM_ROUNDS = 22, STORM_PAGES = 2, SKIP_LINKS = 64 };
 enum { SCRIBBLE = 0xa5, TAG_WORD = 40 };
 
@@ -56,14 +56,76 @@ static int thorough(void)
 
 // ---- one hart, in the role of any CPU ------------------------------------------
 
+// What calls cost, while somebody wants to know: added up here.
+static struct watch_traffic *meter;
+
+// Adds up the locks that a CPU has acquired so far.
+static struct watch_traffic acquired_by(int cpu)
+{
+  struct watch_traffic sum = {0};
+
+  for (uint i = 0; i < watch_report.lock_count; i++) {
+    uint acquired = watch_report.locks[i].acquired[cpu];
+    int home = watch_home(i);
+    sum.acquired += acquired;
+    if (home == NO_LIST)
+      sum.shared += acquired;
+    else if (home == NO_NUMBER)
+      sum.unknown += acquired;
+    else if (home != cpu)
+      sum.remote += acquired;
+  }
+  return sum;
+}
+
+// Adds to the meter what a CPU has acquired since `before`, in one call.
+static void add_call(int cpu, const struct watch_traffic *before)
+{
+  struct watch_traffic after = acquired_by(cpu);
+
+  meter->calls++;
+  meter->away += after.remote > before->remote;
+  meter->acquired += after.acquired - before->acquired;
+  meter->remote += after.remote - before->remote;
+  meter->shared += after.shared - before->shared;
+  meter->unknown += after.unknown - before->unknown;
+}
+
+// kalloc and kfree as that CPU. Interrupts are off.
+static void *kalloc_as(int cpu)
+{
+  struct watch_traffic before = {0};
+  uint64 self = r_tp();
+
+  if (meter != 0)
+    before = acquired_by(cpu);
+  w_tp(cpu);
+  void *page = kalloc();
+  w_tp(self);
+  if (meter != 0)
+    add_call(cpu, &before);
+  return page;
+}
+
+static void kfree_as(int cpu, void *page)
+{
+  struct watch_traffic before = {0};
+  uint64 self = r_tp();
+
+  if (meter != 0)
+    before = acquired_by(cpu);
+  w_tp(cpu);
+  kfree(page);
+  w_tp(self);
+  if (meter != 0)
+    add_call(cpu, &before);
+}
+
 // Takes a page as that CPU; 0 when kalloc returns none. Interrupts are off.
 static int take(int cpu)
 {
-  uint64 self = r_tp();
+  struct taken *page = kalloc_as(cpu);
 
-  w_tp(cpu);
-  struct taken *page = kalloc();
-  w_tp(self);
   if (page == 0 || broken())
     return 0;
   if (!watch_filled(page, 5, 0, thorough()))
@@ -77,17 +139,13 @@ static int take(int cpu)
 // Gives `count` of the taken pages back as that CPU. Each has been used.
 static void give(int cpu, long count)
 {
-  uint64 self = r_tp();
-
   for (; count > 0 && taken != 0; count--) {
     struct taken *page = taken;
     taken = page->next;
     taken_count--;
     for (uint i = 0; i < PGSIZE / sizeof(uint64); i += thorough() ? 1 : 8)
       ((uint64 *)page)[i] = SCRIBBLE;
-    w_tp(cpu);
-    kfree(page);
-    w_tp(self);
+    kfree_as(cpu, page);
     if (!watch_filled(page, 1, SKIP_LINKS, thorough()))
       watch_find(WATCH_NO_JUNK_FREE, 0, (uint64)page, 0, 0);
   }
@@ -143,43 +201,34 @@ static void pairs(void)
   }
 }
 
-// Adds up what a CPU's calls have cost so far.
-static struct watch_traffic traffic_of(int cpu)
+static void take_some(int cpu, int count)
 {
-  struct watch_traffic sum = {0};
-
-  for (uint i = 0; i < watch_report.lock_count; i++) {
-    uint acquired = watch_report.locks[i].acquired[cpu];
-    int home = watch_home(i);
-    sum.acquired += acquired;
-    if (home >= 0 && home != cpu)
-      sum.remote += acquired;
-  }
-  return sum;
-}
-
-// Takes `calls` pages as that CPU and says what it cost.
-static struct watch_traffic cost_of(int cpu, uint calls)
-{
-  struct watch_traffic before = traffic_of(cpu);
-
-  for (uint i = 0; i < calls; i++)
+  for (int i = 0; i < count; i++)
     take(cpu);
-  struct watch_traffic after = traffic_of(cpu);
-  return (struct watch_traffic){calls, after.acquired - before.acquired,
-                                after.remote - before.remote};
 }
 
 static void traffic(void)
 {
   phase(WATCH_TRAFFIC);
+  for (int cpu = 0; cpu < NCPU; cpu++) {
+    meter = &watch_report.own;
+    give(cpu, OWN_PAGES);
+    take_some(cpu, OWN_PAGES);
+    meter = 0;
+    take_all(cpu, cpu);
+  }
+
   give(1, STEAL_PAGES);
-  watch_report.steal = cost_of(0, STEAL_PAGES);
+  meter = &watch_report.steal;
+  take_some(0, STEAL_PAGES);
+  meter = 0;
   take_all(0, 1);
 
   give(1, taken_count < ROBBED_PAGES ? taken_count / 2 : ROBBED_PAGES);
   take(0);
-  watch_report.robbed = cost_of(1, 1);
+  meter = &watch_report.robbed;
+  take(1);
+  meter = 0;
   take_all(1, 1);
 }
 

@@ -113,11 +113,15 @@ struct watch_lock {
   unsigned acquired[WATCH_CPUS];
 };
 
-// Costs of one step of the probe, all on one hart, nobody else running.
+// Costs of one step of the probe, all on one hart, nobody else running. Whose
+// list a lock guards is told by the digits that end its name.
 struct watch_traffic {
-  unsigned calls;     // of kalloc
+  unsigned calls;     // of kalloc and kfree
+  unsigned away;      // calls that took another CPU's lock
   unsigned acquired;  // locks of the student's
-  unsigned remote;    // those whose home is another CPU
+  unsigned remote;    // those of another CPU
+  unsigned shared;    // those that are no CPU's: the name has no digits
+  unsigned unknown;   // those whose names tell nothing
 };
 
 struct watch_report {
@@ -128,6 +132,7 @@ struct watch_report {
   long long free_pages;  // given by kinit and kfree, less those taken
   unsigned long long kalloc_calls, kalloc_zeros, kfree_calls;
   unsigned long long storm_rounds;
+  struct watch_traffic own;     // each CPU frees 32 pages and takes them again
   struct watch_traffic steal;   // 256 pages freed on CPU 1, taken on CPU 0
   struct watch_traffic robbed;  // CPU 1 takes one after CPU 0 stole one
   unsigned finding_count, lock_count;

@@ -4,7 +4,7 @@
 // (make -n), so that a tree with other flags or another layout of objects is
 // built as its authors build it.
 
-#include "graders/course.h"
+#include "graders/stock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -55,9 +55,9 @@ int cache_place(const char *made, const char *place, struct error *err)
 int tool_run(const struct tool_run *tool, const struct argv *argv,
              struct buf *ret_out, struct error *err)
 {
-  const char *seen[] = {tool->dir, tool->course ? tool->course->watch : NULL,
+  const char *seen[] = {tool->dir, tool->stock ? tool->stock->watch : NULL,
                         NULL};
-  struct sandbox box = {.off = tool->course == NULL || !tool->course->sandbox,
+  struct sandbox box = {.off = tool->stock == NULL || !tool->stock->sandbox,
                         .read_only = seen,
                         .writable = tool->writable};
   struct argv boxed = {0};
@@ -68,7 +68,7 @@ int tool_run(const struct tool_run *tool, const struct argv *argv,
       .deadline_ms = clock_ms() + 1000 * MAKE_S,
       .max_output_bytes = MAX_TEXT_BYTES,
   };
-  if (tool->course != NULL)
+  if (tool->stock != NULL)
     spec.limits = (struct child_limits){.cpu_s = COMPILE_S,
                                         .address_space_bytes = COMPILE_BYTES,
                                         .file_bytes = 64 << 20};
@@ -159,8 +159,8 @@ static int find_commands(const char *dir, struct argv *ret_compile,
 
 // The course's compile command for another file: `added` goes before the file,
 // and where the file came and what was written by make's wish is left out.
-void course_compile_command(const struct course *c, const char *const *added,
-                            const char *from, const char *to, struct argv *ret)
+void stock_compile_command(const struct stock *c, const char *const *added,
+                           const char *from, const char *to, struct argv *ret)
 {
   for (size_t i = 0; i < c->compile.count; i++) {
     const char *word = c->compile.v[i];
@@ -181,7 +181,7 @@ static const char *const watch_files[][2] = {
     {"bounds-begin.S", "begin.o"}, {"bounds-end.S", "end.o"},
 };
 
-static int compile_watchers(const struct course *c, struct error *err)
+static int compile_watchers(const struct stock *c, struct error *err)
 {
   const char *const added[] = {"-Ikernel", NULL};
   int rc = 0;
@@ -191,7 +191,7 @@ static int compile_watchers(const struct course *c, struct error *err)
     struct argv command = {0};
     char *from = path_join(c->watch, watch_files[i][0]);
     char *to = xasprintf("%s/%s", c->dir, watch_files[i][1]);
-    course_compile_command(c, added, from, to, &command);
+    stock_compile_command(c, added, from, to, &command);
     rc = tool_run(&(struct tool_run){.dir = c->dir}, &command, NULL, err);
     argv_release(&command);
     free(from);
@@ -207,7 +207,7 @@ static int by_text(const void *a, const void *b)
 
 // Collects the global names of the objects that are linked, the student's
 // aside, into the file `reserved`: a student's file must define none of them.
-static int write_reserved(const struct course *c, struct error *err)
+static int write_reserved(const struct stock *c, struct error *err)
 {
   char **names = NULL;
   size_t count = 0, room = 0;
@@ -248,7 +248,7 @@ static int write_reserved(const struct course *c, struct error *err)
   return rc;
 }
 
-static int read_reserved(struct course *c, struct error *err)
+static int read_reserved(struct stock *c, struct error *err)
 {
   struct buf text = BUF_INIT;
   char *path = path_join(c->dir, "reserved");
@@ -279,7 +279,7 @@ static void compiler_version(const char *dir, const char *compiler,
 }
 
 // Keeps the compiler's name and version beside what it made.
-static int write_compiler(const struct course *c, struct error *err)
+static int write_compiler(const struct stock *c, struct error *err)
 {
   struct buf version = BUF_INIT, text = BUF_INIT;
   char *path = path_join(c->dir, "compiler");
@@ -315,8 +315,8 @@ static bool same_compiler(const char *place)
 }
 
 // Writes the tree into c->dir and compiles it and the watchers there.
-static int compile_course(struct course *c, const struct tree *tree,
-                          struct error *err)
+static int compile_stock(struct stock *c, const struct tree *tree,
+                         struct error *err)
 {
   struct argv make = {0};
   int rc = tree_write(tree, c->dir, err);
@@ -352,8 +352,8 @@ static char *tree_key(const struct tree *t)
   return key;
 }
 
-static int course_key(struct course *c, const struct tree *tree,
-                      struct error *err)
+static int stock_key(struct stock *c, const struct tree *tree,
+                     struct error *err)
 {
   struct tree watch = {0};
   int rc = tree_add_folder(&watch, c->watch, "", err);
@@ -384,13 +384,13 @@ static int absolute(const char *path, char **ret, struct error *err)
 }
 
 // Compiles the tree aside and puts it into the cache at `place`.
-static int fill_entry(struct course *c, const struct tree *tree,
+static int fill_entry(struct stock *c, const struct tree *tree,
                       const char *place, struct error *err)
 {
   int rc = file_make_temp_dir(c->cache, "new-", &c->dir, err);
 
   if (rc == 0)
-    rc = compile_course(c, tree, err);
+    rc = compile_stock(c, tree, err);
   if (rc == 0)
     rc = cache_place(c->dir, place, err);
   if (rc != 0 && c->dir != NULL)
@@ -400,10 +400,10 @@ static int fill_entry(struct course *c, const struct tree *tree,
   return rc;
 }
 
-int course_open(const char *cache, const struct tree *course, bool sandbox,
-                struct course *ret, struct error *err)
+int stock_open(const char *cache, const struct tree *tree, bool sandbox,
+               struct stock *ret, struct error *err)
 {
-  struct course c = {.sandbox = sandbox};
+  struct stock c = {.sandbox = sandbox};
   const char *data = NULL;
   char *place = NULL;
   int rc = file_mkdirs(cache, err);
@@ -418,18 +418,18 @@ int course_open(const char *cache, const struct tree *course, bool sandbox,
     free(watch);
   }
   if (rc == 0)
-    rc = course_key(&c, course, err);
+    rc = stock_key(&c, tree, err);
   if (rc != 0)
     goto out;
 
-  place = xasprintf("%s/course-%s", c.cache, c.key);
+  place = xasprintf("%s/stock-%s", c.cache, c.key);
   if (file_exists(place) && !same_compiler(place)) {
     rc = file_remove_tree(place, err);
     if (rc != 0)
       goto out;
   }
   if (!file_exists(place))
-    rc = fill_entry(&c, course, place, err);
+    rc = fill_entry(&c, tree, place, err);
   if (rc == 0) {
     c.dir = place;
     place = NULL;
@@ -440,13 +440,13 @@ int course_open(const char *cache, const struct tree *course, bool sandbox,
 out:
   free(place);
   if (rc != 0)
-    course_close(&c);
+    stock_close(&c);
   else
     *ret = c;
   return rc;
 }
 
-void course_close(struct course *c)
+void stock_close(struct stock *c)
 {
   for (size_t i = 0; i < c->reserved_count; i++)
     free(c->reserved[i]);
@@ -457,5 +457,5 @@ void course_close(struct course *c)
   free(c->cache);
   free(c->dir);
   free(c->watch);
-  *c = (struct course){0};
+  *c = (struct stock){0};
 }

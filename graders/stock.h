@@ -1,6 +1,6 @@
 // The course's kernel tree, compiled once with the watchers and kept in a cache.
-#ifndef GRADERS_COURSE_H
-#define GRADERS_COURSE_H
+#ifndef GRADERS_STOCK_H
+#define GRADERS_STOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define SHARED_OBJECT "kernel/proc.o"
 #define SHARED_HEADER "kernel/defs.h"
 
-struct course {
+struct stock {
   char *key;            // owned; names what it was made of
   char *cache;          // owned; absolute path of the cache
   char *dir;            // owned; absolute path of the compiled tree
@@ -34,23 +34,23 @@ struct course {
 // where it is missing. Entries are named by a hash of what went into them and
 // put there whole, so that runs at the same time and killed runs do no harm.
 // LG_EBUILD with the compiler's words, LG_EHARNESS, LG_EIO.
-int course_open(const char *cache, const struct tree *course, bool sandbox,
-                struct course *ret, struct error *err);
+int stock_open(const char *cache, const struct tree *tree, bool sandbox,
+               struct stock *ret, struct error *err);
 
 // Safe on a zeroed struct.
-void course_close(struct course *c);
+void stock_close(struct stock *c);
 
 // Appends the course's command for compiling kernel/kalloc.c, for another file.
 // `added` (ends with NULL) are more options.
-void course_compile_command(const struct course *c, const char *const *added,
-                            const char *from, const char *to, struct argv *ret);
+void stock_compile_command(const struct stock *c, const char *const *added,
+                           const char *from, const char *to, struct argv *ret);
 
 // One run of a compiler, linker or make.
 struct tool_run {
   const char *dir;       // working directory
   const char *writable;  // folder that it may write to in a sandbox, or NULL
-  const struct course *course;  // whose sandbox and limits; NULL: none, since
-                                // it runs the course's own files
+  const struct stock *stock;  // whose sandbox and limits; NULL: none, since
+                              // it runs the course's own files
 };
 
 // Runs it; what it prints goes to *ret_out unless that is NULL. LG_EBUILD with
