@@ -357,13 +357,22 @@ static void probe(void)
   stage = OPEN;
 }
 
-// Sleeps until the next interrupt, so that waiting harts leave the host's cores
-// to the one that works; a tick comes ten times a second.
+// Sleeps for a moment, so that waiting harts leave the host's cores to the one
+// that works. No interrupt is taken, since hart 0 may be standing in for this
+// CPU: what ended the sleep is put off (stimecmp, where the kernel has the Sstc
+// extension) or taken back (a software interrupt).
 static void doze(void)
 {
-  intr_on();
+  enum { MOMENT = 20000, SSOFT = 1 << 1, STIMER = 1 << 5 };
+  uint64 pending, now;
+
   __asm__ volatile("wfi");
-  intr_off();
+  __asm__ volatile("csrr %0, sip" : "=r"(pending));
+  if (pending & STIMER) {
+    __asm__ volatile("csrr %0, time" : "=r"(now));
+    __asm__ volatile("csrw 0x14d, %0" : : "r"(now + MOMENT));
+  }
+  __asm__ volatile("csrc sip, %0" : : "r"((uint64)SSOFT));
 }
 
 // Each hart comes by here once, with interrupts off, before it looks for work.
