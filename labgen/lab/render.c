@@ -30,7 +30,7 @@ static const struct field rendering_fields[] = {
           .doc = "identifiers, each with other names for it"),
     FIELD(struct rendering, forms, FIELD_STRUCTS, .sub = &form_schema,
           .doc = "pieces of code, each with other ways to write it"),
-    FIELD(struct rendering, comments, FIELD_NAMED_TEXTS,
+    FIELD(struct rendering, comments, FIELD_NAMED_TEXTS, .may_be_empty = true,
           .doc = "functions, each with comments that may stand above"),
     FIELD(struct rendering, opening, FIELD_TEXTS,
           .doc = "comments that may stand at the top of the file"),
@@ -222,7 +222,8 @@ static bool take_name(struct renaming *n, const char *name)
 }
 
 static void rename_identifiers(const struct rendering *r, struct draws *d,
-                               struct pair *p)
+                               struct pair *p, const char *function,
+                               char **ret_function)
 {
   size_t count = r->names.count;
   struct renaming n = {.r = r, .chosen = xcalloc(count + 1, sizeof(char *))};
@@ -244,12 +245,17 @@ static void rename_identifiers(const struct rendering *r, struct draws *d,
     buf_release(&p->text[side]);
     p->text[side] = out;
   }
+  if (function) {
+    const char *name = renamed(&n, function, strlen(function));
+    *ret_function = xstrdup(name ? name : function);
+  }
   free(n.chosen);
   buf_release(&n.taken);
 }
 
 int render_pair(const struct rendering *r, struct draws *d, struct tree *clean,
-                struct tree *variant, struct error *err)
+                struct tree *variant, const char *function, char **ret_function,
+                struct error *err)
 {
   struct tree *trees[SIDES] = {clean, variant};
   const struct tree_file *files[SIDES];
@@ -265,12 +271,17 @@ int render_pair(const struct rendering *r, struct draws *d, struct tree *clean,
   rc = exchange_forms(r, d, &p, err);
   for (int side = 0; side < SIDES && rc == 0; side++)
     rc = reorder_functions(r, d, &p.text[side], err);
+  char *renamed_function = NULL;
   if (rc == 0)
-    rename_identifiers(r, d, &p);
+    rename_identifiers(r, d, &p, function, &renamed_function);
   for (int side = 0; side < SIDES && rc == 0; side++)
     rc = tree_put(trees[side], r->file, buf_str(&p.text[side]),
                   p.text[side].len, false, err);
   for (int side = 0; side < SIDES; side++)
     buf_release(&p.text[side]);
+  if (rc == 0 && function)
+    *ret_function = renamed_function;
+  else
+    free(renamed_function);
   return rc;
 }

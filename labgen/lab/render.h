@@ -34,8 +34,11 @@ extern const struct schema rendering_schema;
 // Every choice is made once and applied to both trees; a form whose text is not
 // in both exactly once stays as it is in both. No new name is one that either
 // file has already. LG_EINPUT when a tree lacks the file, when a form is not in
-// `clean`, or when C does not parse; the trees are unchanged then.
+// `clean`, or when C does not parse; the trees are unchanged then. With a
+// `function` (may be NULL), *ret_function is its name in the rendering, which
+// the caller owns.
 int render_pair(const struct rendering *r, struct draws *d, struct tree *clean,
-                struct tree *variant, struct error *err);
+                struct tree *variant, const char *function, char **ret_function,
+                struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
+#include "labgen/lab/assign.h"
 #include "labgen/repo/source.h"
 
 #define PATCH_MAX_BYTES (4u << 20)
@@ -128,6 +129,10 @@ int course_load(const char *lab_file, bool need_secret, struct course *ret,
   };
   for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
     rc = rc ? rc : parts[i];
+  if (parts[1] == 0) {
+    int picks = assign_check(&c.lab.clinic, &c.catalogue, err);
+    rc = rc ? rc : picks;
+  }
   if (parts[0] == 0 && need_secret) {
     int secret = lab_read_secret(&c.lab, &c.roster, &c.secret, err);
     rc = rc ? rc : secret;

@@ -88,6 +88,7 @@ static json_t *branch_of(const struct clinic_branch *b, const char *kernel,
 {
   const struct bug *bug = b->assignment.bug;
   json_t *object = json_object(), *lines = json_array();
+  json_t *functions = json_array();
   set_text(object, "branch", b->name);
   set_hex(object, "commit", &b->commit);
   set_text(object, "bug", bug->id);
@@ -96,6 +97,9 @@ static json_t *branch_of(const struct clinic_branch *b, const char *kernel,
   json_object_set_new(object, "params", params_of(&b->assignment));
   set_text(object, "file", b->file);
   set_text(object, "function", b->function);
+  for (size_t i = 0; i < b->function_count; i++)
+    json_array_append_new(functions, json_string(b->functions[i]));
+  json_object_set_new(object, "functions", functions);
   for (size_t i = 0; i < b->line_count; i++) {
     json_t *run = json_object();
     json_object_set_new(run, "first",

@@ -108,27 +108,30 @@ static int add_answers(const struct course *c, struct tree *tree,
   return rc;
 }
 
-// The function of `text` that holds line `line`. Caller owns it; may be NULL.
-static char *function_at(const char *text, size_t line)
+// Lists the functions that hold lines which differ.
+static void list_functions(const char *text, struct clinic_branch *b)
 {
   struct ctext_items all = {0};
   struct buf code = BUF_INIT;
-  char *found = NULL;
   ctext_blank(text, &code);
   if (ctext_split(buf_str(&code), &all, NULL) == 0) {
     const char *p = buf_str(&code);
-    for (size_t i = 0; i < all.count && !found; i++) {
+    b->functions = xcalloc(all.count + 1, sizeof(*b->functions));
+    for (size_t i = 0; i < all.count; i++) {
       p = strstr(p, all.items[i].text);
       size_t first = ctext_line(buf_str(&code), (size_t)(p - code.data));
       p += strlen(all.items[i].text);
       size_t last = ctext_line(buf_str(&code), (size_t)(p - code.data));
-      if (all.items[i].function && line >= first && line <= last)
-        found = xstrdup(all.items[i].function);
+      bool differs = false;
+      for (size_t k = 0; k < b->line_count; k++)
+        differs = differs || (b->lines[k].first <= last &&
+                              b->lines[k].first + b->lines[k].count >= first);
+      if (differs && all.items[i].function)
+        b->functions[b->function_count++] = xstrdup(all.items[i].function);
     }
   }
   ctext_items_release(&all);
   buf_release(&code);
-  return found;
 }
 
 // Finds out where the two trees differ: the bug's place in this student's code.
@@ -155,7 +158,7 @@ static int locate(const struct course *c, const struct tree *clean,
     return error_at(err, LG_EINPUT, bug->at.path, bug->at.line, bug->at.column,
                     "the edits change nothing but comments in %s", b->file);
   if (rc == 0)
-    b->function = function_at(new->content->bytes, b->lines[0].first);
+    list_functions(new->content->bytes, b);
   return rc;
 }
 
@@ -173,7 +176,9 @@ static int make_branch(struct course *c, const struct student *s, size_t number,
   tree_copy(&clean, course_reference(c));
   tree_copy(&b->tree, &clean);
   int rc = bug_apply(b->assignment.bug, b->assignment.choice, &b->tree, err);
-  rc = rc ? rc : render_pair(&c->rendering, &d, &clean, &b->tree, err);
+  rc = rc ? rc
+          : render_pair(&c->rendering, &d, &clean, &b->tree,
+                        b->assignment.bug->function, &b->function, err);
   rc = rc ? rc : locate(c, &clean, b, err);
   rc = rc ? rc
           : add_handout(c, s, c->lab.clinic.handout, c->lab.clinic.branch,
@@ -233,6 +238,9 @@ void student_release(struct student_work *w)
     tree_release(&b->tree);
     free(b->name);
     free(b->function);
+    for (size_t k = 0; k < b->function_count; k++)
+      free(b->functions[k]);
+    free(b->functions);
     free(b->lines);
   }
   free(w->clinic);
