@@ -20,8 +20,13 @@
 #define MAX_JOBS 64
 #define FILE_MAX_BYTES (256u << 20)
 
+// One place to build in. Between two builds its folder stays as the last one
+// left it, so that the next needs only write what differs.
 struct job {
-  char *dir, *label;  // owned
+  char *dir;                // owned; NULL: nothing there
+  struct tree tree;         // what was built there last
+  char *label;              // owned; NULL: nothing under way
+  struct timespec written;  // when a source was last; 0: none was
   char key[KERNEL_KEY_BYTES];
   bool keep;
 };
@@ -218,46 +223,6 @@ static int copy_file(void *arg, const char *path, struct error *err)
   return rc;
 }
 
-// Writes the files of `tree` that `built` does not have so.
-static int write_differing(const struct tree *tree, const struct tree *built,
-                           const char *dir, struct error *err)
-{
-  int rc = 0;
-  for (size_t i = 0; i < tree->count && rc == 0; i++) {
-    const struct tree_file *f = &tree->files[i];
-    const struct tree_file *old = tree_find(built, f->path);
-    if (is_document(f->path) ||
-        (old && old->content->len == f->content->len &&
-         memcmp(old->content->bytes, f->content->bytes, f->content->len) == 0))
-      continue;
-    char *path = path_join(dir, f->path);
-    rc = file_write(path, f->content->bytes, f->content->len, 0644, err);
-    free(path);
-  }
-  return rc;
-}
-
-static int prepare(struct kernels *k, const struct tree *tree, const char *dir,
-                   struct error *err)
-{
-  const struct built *best = NULL;
-  int least = 0;
-  for (size_t i = 0; i < k->built_count; i++) {
-    int d = difference(tree, &k->built[i].tree);
-    if (d >= 0 && (!best || d < least)) {
-      best = &k->built[i];
-      least = d;
-    }
-  }
-  if (!best)
-    return tree_write(tree, dir, err);
-  struct copying c = {best->dir, dir};
-  int rc = file_walk(best->dir, copy_file, &c, err);
-  return rc ? rc : write_differing(tree, &best->tree, dir, err);
-}
-
-// --- jobs ------------------------------------------------------------------
-
 static const char *product(const struct kernels *k, size_t i)
 {
   return k->options.products.count ? k->options.products.items[i]
@@ -268,6 +233,89 @@ static size_t product_count(const struct kernels *k)
 {
   return k->options.products.count ? k->options.products.count : 1;
 }
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+  return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec
+                                : a->tv_nsec > b->tv_nsec;
+}
+
+// Writes the files of `tree` that `built` does not have so, later than `after`
+// by the clock of the file system: make compares times, and they are coarse.
+static int write_differing(const struct tree *tree, const struct tree *built,
+                           const char *dir, const struct timespec *after,
+                           struct timespec *ret_written, struct error *err)
+{
+  int rc = 0;
+  for (size_t i = 0; i < tree->count && rc == 0; i++) {
+    const struct tree_file *f = &tree->files[i];
+    const struct tree_file *old = tree_find(built, f->path);
+    struct stat st;
+    if (is_document(f->path) ||
+        (old && old->content->len == f->content->len &&
+         memcmp(old->content->bytes, f->content->bytes, f->content->len) == 0))
+      continue;
+    char *path = path_join(dir, f->path);
+    for (;;) {
+      rc = file_write(path, f->content->bytes, f->content->len, 0644, err);
+      if (rc || stat(path, &st) || is_later(&st.st_mtim, after))
+        break;
+      usleep(1000);
+    }
+    *ret_written = st.st_mtim;
+    free(path);
+  }
+  return rc;
+}
+
+// When the first product in a folder was made; the beginning of time for none.
+static struct timespec product_time(const struct kernels *k, const char *dir)
+{
+  struct stat st;
+  char *path = path_join(dir, product(k, 0));
+  bool there = stat(path, &st) == 0;
+  free(path);
+  return there ? st.st_mtim : (struct timespec){0};
+}
+
+// Makes the job's folder ready for make: as the last build left it, or a copy
+// of the built tree that is most like this one, or nothing but the sources.
+static int prepare(struct kernels *k, const struct tree *tree, struct job *job,
+                   struct error *err)
+{
+  const struct built *best = NULL;
+  int least = 0, rc = 0;
+  for (size_t i = 0; i < k->built_count; i++) {
+    int d = difference(tree, &k->built[i].tree);
+    if (d >= 0 && (!best || d < least)) {
+      best = &k->built[i];
+      least = d;
+    }
+  }
+  int here = job->dir ? difference(tree, &job->tree) : -1;
+  if (here < 0 || (best && least < here - 1)) {
+    if (job->dir)
+      rc = file_remove_tree(job->dir, err);
+    free(job->dir);
+    job->dir = publish_scratch(k->options.publish);
+    struct copying c = {best ? best->dir : NULL, job->dir};
+    if (rc == 0 && best)
+      rc = file_walk(best->dir, copy_file, &c, err);
+    tree_copy(&job->tree, best ? &best->tree : &(struct tree){0});
+  }
+  struct timespec built = product_time(k, job->dir);
+  job->written = (struct timespec){0};
+  rc = rc ? rc : file_mkdirs(job->dir, err);
+  if (rc == 0 && job->tree.count == 0)
+    rc = tree_write(tree, job->dir, err);
+  else if (rc == 0)
+    rc =
+        write_differing(tree, &job->tree, job->dir, &built, &job->written, err);
+  tree_copy(&job->tree, tree);
+  return rc;
+}
+
+// --- jobs ------------------------------------------------------------------
 
 static const char *base_name(const char *path)
 {
@@ -315,11 +363,6 @@ static int publish_products(struct kernels *k, const struct job *job,
   return rc ? rc : end;
 }
 
-static char *cache_place(const struct kernels *k, const char *key)
-{
-  return path_join(k->options.cache, key);
-}
-
 static struct known *find_known(struct kernels *k, const char *key)
 {
   for (size_t i = 0; i < k->known_count; i++)
@@ -328,16 +371,43 @@ static struct known *find_known(struct kernels *k, const char *key)
   return NULL;
 }
 
+static void forget_dir(struct job *job)
+{
+  if (job->dir)
+    file_remove_tree(job->dir, NULL);
+  free(job->dir);
+  job->dir = NULL;
+  tree_release(&job->tree);
+}
+
+// Puts a built tree that is to be kept into the cache.
+static int keep_tree(struct kernels *k, struct job *job, struct error *err)
+{
+  char *place = path_join(k->options.cache, job->key);
+  int rc = 0;
+  if (rename(job->dir, place) && !file_exists(place))
+    rc = error_errno(err, LG_EIO, "%s", place);
+  free(place);
+  return rc;
+}
+
 // Deals with a job whose make has ended.
 static int end_job(struct kernels *k, size_t i, struct error *err)
 {
   struct job *job = &k->jobs[i];
   const struct child_result *result = child_result_of(k->children[i]);
   struct buf words = BUF_INIT;
-  int rc = 0;
   bool good = result->end == CHILD_EXITED && result->status == 0;
-  if (good) {
+  int rc = 0;
+  struct timespec made = product_time(k, job->dir);
+  if (good && !is_later(&made, &job->written)) {
+    rc = error_set(err, LG_EHARNESS,
+                   "%s: make did not make %s anew from changed sources",
+                   job->label, product(k, 0));
+  } else if (good) {
     rc = publish_products(k, job, err);
+    if (rc == 0 && job->keep)
+      rc = keep_tree(k, job, err);
   } else {
     k->failed++;
     find_known(k, job->key)->failed = true;
@@ -346,23 +416,16 @@ static int end_job(struct kernels *k, size_t i, struct error *err)
     child_result_describe(result, &words);
     buf_addc(&words, '\n');
   }
-  if (rc == 0 && good && job->keep) {
-    char *place = cache_place(k, job->key);
-    if (rename(job->dir, place) && !file_exists(place))
-      rc = error_errno(err, LG_EIO, "%s", place);
-    free(place);
-  }
   if (k->options.on_done)
     k->options.on_done(k->options.arg, job->label,
                        good ? NULL : buf_str(&words));
-  int removed = file_remove_tree(job->dir, rc ? NULL : err);
-  rc = rc ? rc : removed;
   buf_release(&words);
   child_release(k->children[i]);
   k->children[i] = NULL;
-  free(job->dir);
   free(job->label);
-  *job = (struct job){0};
+  job->label = NULL;
+  if (rc || !good || job->keep)
+    forget_dir(job);
   return rc;
 }
 
@@ -427,16 +490,15 @@ static int start_job(struct kernels *k, const struct tree *tree,
     args[0] = all_jobs;
   for (size_t p = 0; p < product_count(k) && p < 16; p++)
     args[1 + p] = product(k, p);
-  *job = (struct job){.dir = publish_scratch(k->options.publish),
-                      .label = xstrdup(label),
-                      .keep = keep};
+  job->label = xstrdup(label);
+  job->keep = keep;
   memcpy(job->key, key, sizeof(job->key));
-  int rc = prepare(k, tree, job->dir, err);
+  int rc = prepare(k, tree, job, err);
   rc = rc ? rc : run_make(k, job->dir, args, &k->children[i], NULL, err);
   if (rc) {
-    free(job->dir);
     free(job->label);
-    *job = (struct job){0};
+    job->label = NULL;
+    forget_dir(job);
     return rc;
   }
   k->compiled++;
@@ -471,7 +533,7 @@ int kernels_warm(struct kernels *k, const struct tree *tree, const char *label,
   rc = rc ? rc : wait_for_jobs(k, 0, err);
   if (rc)
     return rc;
-  char *place = cache_place(k, ret_key);
+  char *place = path_join(k->options.cache, ret_key);
   bool built = file_exists(place);
   if (built)
     add_built(k, tree, place);
@@ -497,7 +559,7 @@ void kernels_close(struct kernels *k)
     return;
   for (size_t i = 0; i < MAX_JOBS; i++) {
     child_release(k->children[i]);
-    free(k->jobs[i].dir);
+    forget_dir(&k->jobs[i]);
     free(k->jobs[i].label);
   }
   for (size_t i = 0; i < k->built_count; i++) {

@@ -18,8 +18,10 @@ struct clinic_branch {
   char *name;  // owned; "clinic-1"
   struct tree tree;
   struct object_id commit;
-  const char *file;             // of the tree, where the bug is; borrowed
-  char *function;               // owned; as it is called in this tree, or NULL
+  const char *file;  // of the tree, where the bug is; borrowed
+  char *function;    // owned; as it is called in this tree, or NULL
+  char **functions;  // owned, each too; all that differ
+  size_t function_count;
   struct changed_lines *lines;  // owned; where the tree differs from its own
   size_t line_count;            // rendering without the bug
 };
