@@ -1,12 +1,12 @@
 // Prints the lines of files, or of its standard input, in which a pattern is
-// found. In a pattern . is any character, X* is any number of X, ^ and $ are the
-// ends of the line, and \X is X itself. Exits with 0 if it found a line, 1 if it
-// found none, 2 if something failed.
+// found. In a pattern . is any character, X* is any number of X, ^ and $ are
+// the ends of the line, and \X is X itself. Exits with 0 if it found a line, 1
+// if it found none, 2 if something failed.
 //
-// A pattern is a row of at most 63 items, and the state of a search is one word:
-// bit i says that items 0 to i-1 have been matched by what stands just before
-// this place. All ways to match are followed at once by a few shifts, so the time
-// for a line does not depend on the pattern.
+// A pattern is a row of at most 63 items, and the state of a search is one
+// word: bit i says that items 0 to i-1 have been matched by what stands just
+// before this place. All ways to match are followed at once by a few shifts, so
+// the time for a line does not depend on the pattern.
 
 #include "kernel/types.h"
 #include "kernel/fcntl.h"
@@ -33,7 +33,7 @@ struct input {
   char block[1024];
 };
 
-// ---- the pattern -----------------------------------------------------------------
+// ---- the pattern ----------------------------------------------------------
 
 // Makes item i out of the start of text. Returns what follows.
 static const char *add_item(const char *text, int i)
@@ -73,7 +73,7 @@ static int compile(const char *text)
   return 0;
 }
 
-// ---- searching -------------------------------------------------------------------
+// ---- searching ------------------------------------------------------------
 
 // Adds to a state what it reaches by leaving out starred items.
 static uint64 skip_starred(uint64 state)
@@ -112,7 +112,7 @@ static int search(const char *line, int len)
   return (state & pattern.found) != 0;
 }
 
-// ---- files -----------------------------------------------------------------------
+// ---- files ----------------------------------------------------------------
 
 // What next_char returns when there is no character.
 enum { INPUT_ENDED = -1, INPUT_FAILED = -2 };

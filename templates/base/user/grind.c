@@ -1,9 +1,9 @@
 // grind [-n WORD] [seed [rounds]]
 //
 // Three processes make system calls at random, each in a directory of its own,
-// and compare what happens with what should. The seed fixes which operations each
-// process does in which order; how the processes mix is up to the machine. Ends
-// by itself, or at the first thing that is wrong.
+// and compare what happens with what should. The seed fixes which operations
+// each process does in which order; how the processes mix is up to the machine.
+// Ends by itself, or at the first thing that is wrong.
 
 #include "kernel/types.h"
 #include "kernel/fcntl.h"
@@ -51,7 +51,7 @@ static int reads_back(int fd, uint len)
   return have == len && memcmp(buf, back, len) == 0;
 }
 
-// ---- operations: each returns 0, or what was wrong -----------------------------
+// ---- operations: each returns 0, or what was wrong ------------------------
 
 // Takes some pages with one of the two calls, looks at each, and gives back.
 static const char *use_memory(char *(*take)(int))
@@ -316,7 +316,7 @@ static const char *(*const operations[])(void) = {
     program,      file,        directory, duplicates, nonsense,
 };
 
-// ---- processes -------------------------------------------------------------------
+// ---- processes ------------------------------------------------------------
 
 // A name that no other process has: "g" and the pid.
 static const char *own_name(void)

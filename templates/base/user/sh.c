@@ -3,8 +3,8 @@
 // A line goes through three steps. split() makes an array of tokens of it,
 // check() looks once over all of them and finds whatever is wrong, and then
 // run_list() and the functions below it work on ranges of that array: a list is
-// cut at ; and &, each piece at |, and what is left is a group in parentheses or
-// a program to run. Since check() has been there, running needs no errors of
+// cut at ; and &, each piece at |, and what is left is a group in parentheses
+// or a program to run. Since check() has been there, running needs no errors of
 // syntax. No variables, no quotes, no patterns.
 
 #include "kernel/types.h"
@@ -39,11 +39,12 @@ static void complain(const char *what, const char *detail)
   fprintf(2, "sh: %s%s\n", what, detail);
 }
 
-// ---- from bytes to tokens ----------------------------------------------------
+// ---- from bytes to tokens -------------------------------------------------
 
 // Reads a line of any length into line[], cut to what fits, a NUL byte becoming
-// a blank. Returns how many bytes it had, or -1 at the end of the input. Byte by
-// byte, because what follows the line may be meant for the program it starts.
+// a blank. Returns how many bytes it had, or -1 at the end of the input. Byte
+// by byte, because what follows the line may be meant for the program it
+// starts.
 static int read_line(void)
 {
   int len = 0;
@@ -87,7 +88,7 @@ static const char *split(void)
   return "line has too many words";
 }
 
-// ---- is it a command? --------------------------------------------------------
+// ---- is it a command? -----------------------------------------------------
 
 // What check() has seen of the command that it is in.
 enum seen { NOTHING, WORDS, GROUP };
@@ -156,7 +157,7 @@ static const char *check(void)
   }
 }
 
-// ---- running -----------------------------------------------------------------
+// ---- running --------------------------------------------------------------
 
 // Index of the first token in [at, end) that is one of kinds and not within
 // parentheses, or end.
@@ -290,8 +291,8 @@ static void run_pipeline(int at, int end)
     wait(0);
 }
 
-// Runs a pipeline that nobody waits for. It is the child of a child that ends at
-// once, so that init reaps it and the shell's own wait meets only what it
+// Runs a pipeline that nobody waits for. It is the child of a child that ends
+// at once, so that init reaps it and the shell's own wait meets only what it
 // started in the foreground.
 static void run_background(int at, int end)
 {

@@ -2,8 +2,9 @@
 //
 // Several processes use the file system at the same time. Each writes a file of
 // its own in pieces, gives it a second name, takes the first away, and reads it
-// back; all the while each also writes its records into one file that all share.
-// In the end every byte must be where it was written, and no file stays behind.
+// back; all the while each also writes its records into one file that all
+// share. In the end every byte must be where it was written, and no file stays
+// behind.
 
 #include "kernel/types.h"
 #include "kernel/fcntl.h"

@@ -1,5 +1,6 @@
 // The part of the library that is neither formatted output nor memory: where a
-// program starts, strings, and thin covers of system calls. No locale, no errno.
+// program starts, strings, and thin covers of system calls. No locale, no
+// errno.
 
 #include "kernel/types.h"
 #include "kernel/stat.h"

@@ -1,8 +1,8 @@
-// Memory by the byte, over sbrk. Sizes are rounded up to powers of two, and each
-// power has its own list of free blocks: malloc takes the first, free puts back,
-// both in constant time. The price is space: up to half of a block is unused,
-// and a block of one size is never joined or cut into another. Memory does not go
-// back to the kernel before the program ends.
+// Memory by the byte, over sbrk. Sizes are rounded up to powers of two, and
+// each power has its own list of free blocks: malloc takes the first, free puts
+// back, both in constant time. The price is space: up to half of a block is
+// unused, and a block of one size is never joined or cut into another. Memory
+// does not go back to the kernel before the program ends.
 
 #include "kernel/types.h"
 #include "user/user.h"

@@ -8,7 +8,7 @@
 
 struct stat;
 
-// ---- system calls (usys.S); -1 on failure unless said otherwise -------------
+// ---- system calls (usys.S); -1 on failure unless said otherwise -----------
 
 // processes
 int fork(void);  // child's pid, in the child 0
@@ -35,10 +35,11 @@ int chdir(const char *path);
 int link(const char *existing, const char *name);
 int unlink(const char *path);
 
-// ---- library: ulib.c ---------------------------------------------------------
+// ---- library: ulib.c ------------------------------------------------------
 
 // Moves the end of the process's memory by that many bytes and returns where it
-// was, or (char *)-1. sbrk takes new pages at once, sbrklazy at the first touch.
+// was, or (char *)-1. sbrk takes new pages at once, sbrklazy at the first
+// touch.
 char *sbrk(int bytes);
 char *sbrklazy(int bytes);
 int sleep(int ticks);  // another name for pause
@@ -62,14 +63,14 @@ char *gets(char *buf, int bytes);
 // returns "WORD ", else "". The caller puts it in front of each line.
 const char *line_prefix(int *argc, char **argv);
 
-// ---- library: printf.c -------------------------------------------------------
+// ---- library: printf.c ----------------------------------------------------
 
 // %d %u %x (with l or ll for 64 bits), %p %s %c %%; a width, - and 0 before it.
 void printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void fprintf(int fd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-// ---- library: umalloc.c ------------------------------------------------------
+// ---- library: umalloc.c ---------------------------------------------------
 
 void *malloc(uint bytes);  // 0 if there is no memory
 void free(void *block);

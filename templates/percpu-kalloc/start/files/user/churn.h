@@ -17,7 +17,7 @@ struct work {
   char prefix[64];
 };
 
-// ---- arguments -----------------------------------------------------------------
+// ---- arguments ------------------------------------------------------------
 
 static void usage(const char *program)
 {
@@ -55,7 +55,7 @@ static void read_arguments(int argc, char **argv, struct work *work)
     usage(argv[0]);
 }
 
-// ---- starting processes at the same moment --------------------------------------
+// ---- starting processes at the same moment --------------------------------
 
 // A gate is a pipe into which nobody ever writes. Whoever reads from it waits,
 // and when the last write end is closed all of them go on at once.
@@ -81,7 +81,7 @@ static void gate_open(int gate[2])
   close(gate[1]);
 }
 
-// ---- churn -----------------------------------------------------------------------
+// ---- churn ----------------------------------------------------------------
 
 // How a churning process ended, which is its exit status, and what to call it.
 enum { CHURN_OK, CHURN_SBRK, CHURN_DIRTY, CHURN_LOST, CHURN_REASONS };

@@ -2,17 +2,17 @@
 //
 // Tests the page allocator from outside, through sbrk, and passes with one list
 // of free pages as with one for each CPU:
-//   churn     processes grow and shrink at the same time, and pages that they
-//             get are new, and theirs alone;
+//   churn     processes grow and shrink at the same time, and the pages that
+//             they get are new, and theirs alone;
 //   gather    after that, one process can still get every free page;
-//   exhaust   processes that allocate at the same time until nothing is left get
-//             nearly everything between them;
-//   no leaks  there are as many free pages at the end as there were at the start.
+//   exhaust   processes that allocate at the same time until nothing is left
+//             get nearly everything between them;
+//   no leaks  there are as many free pages at the end as at the start.
 // Where the pages are, and who waited for which lock, it cannot see.
 
 #include "user/churn.h"
 
-// ---- how many pages are free? ----------------------------------------------------
+// ---- how many pages are free? ---------------------------------------------
 
 // Takes all memory that there is, up to step pages at a time, and returns how
 // many pages that was. Steps that fail are halved, so that it ends with single
@@ -56,16 +56,16 @@ static int count_free(void)
   return pages;
 }
 
-// ---- exhaust -----------------------------------------------------------------------
+// ---- exhaust --------------------------------------------------------------
 
-// How many of the free pages that one process can get several processes together
-// may fail to get. Each of them has, besides what it takes here:
+// How many of the free pages that one process can get several processes
+// together may fail to get. Each of them has, besides what it takes here:
 //   - what fork copied: as many pages as its memory has so far;
 //   - a trap frame, a kernel stack if the kernel has one per process, and page
-//     tables: a root, and a middle and a last one at the bottom and at the top of
-//     its addresses; those are 7;
-//   - a last table of its own that is not full (their number for full ones is the
-//     same whoever has them) and at most one more middle one: 2;
+//     tables: a root, and a middle and a last one at the bottom and at the top
+//     of its addresses; those are 7;
+//   - a last table of its own that is not full (their number for full ones is
+//     the same whoever has them) and at most one more middle one: 2;
 //   - when its last sbrk failed, what another one had in its hands just then.
 // The three pipes are 3 pages, one of which count_free had as well.
 static int allowance(int processes)
@@ -76,7 +76,8 @@ static int allowance(int processes)
 }
 
 // One of the processes; does not return. Page by page, so that all of them come
-// to the end of memory together. It holds its pages until the second gate opens.
+// to the end of memory together. It holds its pages until the second gate
+// opens.
 static void exhaust_process(int start[2], int report[2], int release[2])
 {
   int pages;
@@ -130,7 +131,7 @@ static int exhaust_total(int processes, const char **ret_wrong)
   return *ret_wrong ? -1 : total;
 }
 
-// ---- the phases --------------------------------------------------------------------
+// ---- the phases -----------------------------------------------------------
 
 // Prints the verdict on a phase: OK if wrong is 0, else what is wrong and, if
 // pages is not 0, about how many pages. Returns 1 if it failed.
