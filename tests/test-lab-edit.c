@@ -105,8 +105,7 @@ Test(edit, a_misspelt_parameter_is_an_error)
   struct param params[] = {{"batch", "64"}};
   struct error err = {0};
   cr_assert_eq(edits_apply(&t, &e, 1, params, 1, &err), LG_EINPUT);
-  cr_assert_str_eq(err.message,
-                   "b.yaml:3:4: '${bach}' is no parameter here");
+  cr_assert_str_eq(err.message, "b.yaml:3:4: '${bach}' is no parameter here");
   cr_assert_str_eq(text_of(&t, "a.c"), "x");
   error_release(&err);
   tree_release(&t);
