@@ -252,8 +252,8 @@ void buf_add_markdown(struct buf *b, const char *s, size_t len)
 void buf_add_csv(struct buf *b, const char *s, size_t len)
 {
   bool formula = len && s[0] && strchr("=+-@\t\r", s[0]);
-  bool quote = memchr(s, ',', len) || memchr(s, '"', len) ||
-               (len && (s[0] == ' ' || s[len - 1] == ' '));
+  bool quote = len && (memchr(s, ',', len) || memchr(s, '"', len) ||
+                       s[0] == ' ' || s[len - 1] == ' ');
   if (quote)
     buf_addc(b, '"');
   if (formula)
