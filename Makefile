@@ -5,7 +5,7 @@
 # make install    into $(DESTDIR)$(PREFIX)
 #
 # Sources are found by name, so a new file needs no line here:
-#   labgen/*.c  labgen/*/*.c  graders/*.c   the program
+#   labgen/*.c  labgen/*/*.c  graders/*.c  graders/explore/*.c   the program
 #   tests/test-*.c    fast tests, one binary      tests/boot-*.c  tests that
 #   tests/lib-*.c     helpers of both                    boot kernels, one binary
 #   tests/fuzz-*.c    one fuzz target each        tests/bench-*.c, bench/*.c
@@ -18,7 +18,7 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC := gcc
-PKGS := libgit2 yaml-0.1 libsodium libarchive jansson nettle zlib
+PKGS := libgit2 yaml-0.1 libsodium libarchive jansson nettle zlib libdw
 JOBS ?= 2
 
 Q := $(if $(V),,@)
@@ -50,7 +50,10 @@ ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DLABGEN_VERSION='"$(VERSION)"' \
   -Wall -Wextra -Werror -Wvla -Wstrict-prototypes -MMD -MP \
   $(LIB_CFLAGS) $(CFLAGS)
 
-LIB_SRC := $(wildcard labgen/*/*.c graders/*.c)
+# What runs a student's allocator is a program of its own.
+EXPLORER_SRC := graders/explore/child.c
+LIB_SRC := $(filter-out $(EXPLORER_SRC),\
+  $(wildcard labgen/*/*.c graders/*.c graders/explore/*.c))
 CMD_SRC := $(wildcard labgen/*.c)
 TEST_SRC := $(wildcard tests/test-*.c)
 BOOT_SRC := $(wildcard tests/boot-*.c)
@@ -65,7 +68,7 @@ FUZZERS := $(patsubst tests/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 
 .PHONY: all check bench lint fuzz install uninstall clean bootstrap
-all: $(BUILD)/labgen build/plugin.so
+all: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
 
 $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -80,6 +83,17 @@ $(LIB): $(call objects,$(LIB_SRC)) Makefile
 $(BUILD)/labgen: $(call objects,$(CMD_SRC)) $(LIB)
 	@echo "ld $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# Without sanitizers in any case: their tables lie where the pages of the code
+# under test must be.
+$(BUILD)/labgen-explorer: $(call objects,$(EXPLORER_SRC)) $(LIB)
+ifdef SANITIZE
+	$(Q)$(MAKE) --no-print-directory SANITIZE= build/labgen-explorer
+	$(Q)cp build/labgen-explorer $@
+else
+	@echo "ld $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+endif
 
 $(BUILD)/test-all: $(call objects,$(TEST_SRC) $(HELP_SRC)) $(LIB)
 	@echo "ld $@"
@@ -155,10 +169,10 @@ $(BUILD)/fuzz/%: tests/%.c $(LIB_SRC) Makefile
 bootstrap:
 	./bootstrap.sh
 
-check: $(BUILD)/labgen build/plugin.so $(SUITES) $(KERNELS) $(GUESTS)
+check: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(SUITES) $(KERNELS) $(GUESTS)
 	./tools/run-tests $(BUILD) $(JOBS) $(SUITES)
 
-bench: $(BUILD)/labgen $(BENCHES)
+bench: $(BUILD)/labgen $(BUILD)/labgen-explorer $(BENCHES)
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
 
 fuzz: $(FUZZERS)
@@ -168,15 +182,16 @@ lint:
 
 # The data goes where data_dir() finds it from the program's own place.
 DATA := templates solutions graders config.yaml
-install: $(BUILD)/labgen build/plugin.so
+install: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/labgen
-	install -m 755 $(BUILD)/labgen $(DESTDIR)$(PREFIX)/bin/labgen
+	install -m 755 $(BUILD)/labgen $(BUILD)/labgen-explorer \
+	  $(DESTDIR)$(PREFIX)/bin/
 	cp -R $(wildcard $(DATA)) $(DESTDIR)$(PREFIX)/share/labgen/
 	if [ -e build/plugin.so ]; then \
 	  install -m 644 build/plugin.so $(DESTDIR)$(PREFIX)/share/labgen/; fi
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/labgen
+	rm -f $(DESTDIR)$(PREFIX)/bin/labgen $(DESTDIR)$(PREFIX)/bin/labgen-explorer
 	rm -rf $(DESTDIR)$(PREFIX)/share/labgen
 
 clean:

@@ -20,6 +20,7 @@ gcc-riscv64-unknown-elf  # compiles the kernels
 qemu-system-misc         # boots them (qemu-system-riscv64)
 gdb-multiarch            # the report about a hung kernel
 bubblewrap               # the sandbox round compilers and QEMU
+libdw-dev                # names and lines in what labgen explore shows
 git                      # what the tests compare our repositories with
 libcriterion-dev         # the tests' framework
 clang                    # fuzz targets, and what clang-tidy reads with
