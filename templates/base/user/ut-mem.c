@@ -338,13 +338,13 @@ static void lazy_limit(void) {
   const int step = 1 << 30;
   uint64 end = (uint64)sbrk(0);
 
-  while (sbrklazy(step) != SBRK_FAILED)
+  while (end <= TRAPFRAME && sbrklazy(step) != SBRK_FAILED)
     end += step;
   CHECK(end <= TRAPFRAME && end + step > TRAPFRAME);
   CHECK((uint64)sbrk(0) == end);
   while (sbrklazy(PGSIZE * 512) != SBRK_FAILED)
     end += PGSIZE * 512;
-  while (sbrklazy(PGSIZE) != SBRK_FAILED)
+  while (end <= TRAPFRAME && sbrklazy(PGSIZE) != SBRK_FAILED)
     end += PGSIZE;
   CHECK(end <= TRAPFRAME && end + PGSIZE > TRAPFRAME);
   store_to(end - 1);

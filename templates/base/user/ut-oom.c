@@ -53,7 +53,22 @@ static int try_fork(void) {
 }
 
 // A fork takes a trap frame, a page table, and a copy of each page of memory.
-static void oom_fork(void) { starve("fork", try_fork); }
+// It must not keep a place in the process table either: failing more often than
+// there are places would fill it.
+static void oom_fork(void) {
+  struct hog hog;
+
+  starve("fork", try_fork);
+  hog_start(&hog);
+  for (int i = 0; i < 2 * NPROC; i++) {
+    IS(try_fork(), -1);
+    if (i == NPROC)
+      hog_release(&hog, 2);
+  }
+  hog_release(&hog, ENOUGH);
+  IS(try_fork(), 0);
+  hog_end(&hog);
+}
 
 // The same where memory is spread far and wide, so that nearly each page needs
 // tables of its own, on two levels.
