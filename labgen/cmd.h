@@ -17,7 +17,11 @@ struct command {
 
 // Every command: to add one, write labgen/cmd-NAME.c that defines
 // `const struct command cmd_NAME`, and give it a line here.
-#define LABGEN_COMMANDS(X) X(help) X(build) X(explore)
+#define LABGEN_COMMANDS(X) \
+  X(help)                  \
+  X(build)                 \
+  X(show)                  \
+  X(explore)
 
 #define LABGEN_DECLARE(name) extern const struct command cmd_##name;
 LABGEN_COMMANDS(LABGEN_DECLARE)

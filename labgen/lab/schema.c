@@ -21,6 +21,11 @@ static const char *const kind_words[] = {
 #undef FIELD_WORDS
 };
 
+const char *field_kind_words(enum field_kind kind)
+{
+  return kind_words[kind];
+}
+
 int reader_error(struct reader *r, const struct place *at, const char *fmt, ...)
 {
   va_list args;
@@ -165,7 +170,8 @@ static const char *find_path(const struct node *n, const struct field *f,
     dirs[1] = data;
   for (int i = 0; i < 2 && dirs[i]; i++) {
     struct stat st;
-    char *path = path_join(dirs[i], n->text);
+    char *path = strcmp(dirs[i], ".") == 0 ? xstrdup(n->text)
+                                           : path_join(dirs[i], n->text);
     bool there = stat(path, &st) == 0;
     bool right = there && (folder ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode));
     const char *found =

@@ -139,6 +139,9 @@ int schema_read_list_file(const struct schema *s, const char *path,
 // Appends the schema as plain text, indented, sub-schemas within.
 void schema_document(const struct schema *s, int indent, struct buf *b);
 
+// What a kind of value is called in messages, such as "a file"; borrowed.
+const char *field_kind_words(enum field_kind kind);
+
 // The name among `count` names that is nearest to a misspelt one, or NULL when
 // none is near.
 const char *nearest_name(const char *name, const char *const *names,
