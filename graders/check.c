@@ -1,0 +1,368 @@
+// Reads the rubric and judges evidence by it. One row of a table is one kind of
+// check; what is checked is data.
+
+#include "graders/check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "labgen/base/alloc.h"
+
+// ---- the rubric --------------------------------------------------------------------
+
+static const char *const kind_names[] = {
+#define NAME(number, name, words) name,
+    CHECK_KINDS(NAME)
+#undef NAME
+        NULL};
+static const char *const step_names[] = {"own", "steal", "robbed", NULL};
+static const char *const count_names[] = {"away", "shared", "remote", NULL};
+
+static const struct field limit_fields[] = {
+    FIELD(struct traffic_limit, step, FIELD_CHOICE, .required = true,
+          .choices = step_names, .doc = "step of the probe"),
+    FIELD(struct traffic_limit, count, FIELD_CHOICE, .required = true,
+          .choices = count_names,
+          .doc = "calls that went away, or shared or remote acquisitions"),
+    FIELD(struct traffic_limit, most, FIELD_INT, .required = true, .min = 0,
+          .max = 100000, .doc = "in 100 calls"),
+    FIELD_END,
+};
+
+static const struct schema limit_schema = {
+    .name = "limit",
+    .doc = "How often locks may be taken in a step of the probe.",
+    .size = sizeof(struct traffic_limit),
+    .fields = limit_fields,
+};
+
+static const struct field check_fields[] = {
+    FIELD(struct check, id, FIELD_ID, .required = true, .doc = "its name"),
+    FIELD(struct check, title, FIELD_TEXT, .required = true,
+          .doc = "what a student is promised, in a line"),
+    FIELD(struct check, kind, FIELD_CHOICE, .required = true,
+          .choices = kind_names, .doc = "what it looks at"),
+    FIELD(struct check, needs, FIELD_TEXTS,
+          .doc = "checks before it; where one did not pass, it is not reached"),
+    FIELD(struct check, findings, FIELD_TEXTS,
+          .doc = "SOURCE/KIND that must not be found; sources are probe, run, "
+                 "explorer"),
+    FIELD(struct check, notes, FIELD_TEXTS,
+          .doc = "SOURCE/KIND that is shown and costs nothing"),
+    FIELD(struct check, lines, FIELD_TEXTS,
+          .doc = "beginnings of console lines, in their order"),
+    FIELD(struct check, limits, FIELD_STRUCTS, .sub = &limit_schema,
+          .doc = "counts that must be small"),
+    FIELD(struct check, marks, FIELD_INT, .required = true, .min = 0,
+          .max = 1000, .doc = "what it is worth"),
+    FIELD(struct check, visible, FIELD_BOOL, .fallback = "true",
+          .doc = "whether students see its evidence at once"),
+    FIELD(struct check, hint, FIELD_TEXT, .required = true,
+          .doc = "where to look when it fails"),
+    FIELD_END,
+};
+
+static const struct schema check_schema = {
+    .name = "check",
+    .doc = "One line of the rubric.",
+    .size = sizeof(struct check),
+    .fields = check_fields,
+};
+
+// Needs must name checks above, or nothing could be judged in one pass.
+static int check_rubric(const void *value, struct reader *r)
+{
+  const struct rubric *rubric = value;
+  int rc = 0;
+
+  for (size_t i = 0; i < rubric->checks.count; i++) {
+    const struct check *c = LIST_AT(rubric->checks, struct check, i);
+    for (size_t j = 0; j < i; j++)
+      if (strcmp(LIST_AT(rubric->checks, struct check, j)->id, c->id) == 0)
+        rc = reader_error(r, &c->at, "check '%s' is there twice", c->id);
+    for (size_t n = 0; n < c->needs.count; n++) {
+      size_t j = 0;
+      while (j < i && strcmp(LIST_AT(rubric->checks, struct check, j)->id,
+                             c->needs.items[n]) != 0)
+        j++;
+      if (j == i)
+        rc = reader_error(r, &c->at, "needs '%s', which is no check above it",
+                          c->needs.items[n]);
+    }
+  }
+  return rc;
+}
+
+static const struct field rubric_fields[] = {
+    FIELD(struct rubric, title, FIELD_TEXT, .required = true,
+          .doc = "the lab's name"),
+    FIELD(struct rubric, object, FIELD_STRUCT, .required = true,
+          .sub = &object_rules_schema, .doc = "rules for the compiled file"),
+    FIELD(struct rubric, checks, FIELD_STRUCTS, .required = true,
+          .sub = &check_schema, .doc = "the checks, in their order"),
+    FIELD_END,
+};
+
+const struct schema rubric_schema = {
+    .name = "rubric",
+    .doc = "What is checked, and what it is worth.",
+    .size = sizeof(struct rubric),
+    .fields = rubric_fields,
+    .check = check_rubric,
+};
+
+int rubric_read(const char *path, struct arena *arena, struct rubric *ret,
+                struct error *err)
+{
+  return schema_read_file(&rubric_schema, path, arena, ret, err);
+}
+
+const char *verdict_words(enum verdict v)
+{
+  static const char *const words[] = {
+#define WORDS(number, words) words,
+      VERDICTS(WORDS)
+#undef WORDS
+  };
+  return words[v];
+}
+
+// ---- kinds ---------------------------------------------------------------------------
+
+static enum verdict judge_build(const struct check *c, const struct evidence *e,
+                                struct buf *text)
+{
+  (void)c;
+  if (e->built)
+    return VERDICT_PASS;
+  buf_adds(text, buf_str(&e->build_words));
+  return VERDICT_FAIL;
+}
+
+static enum verdict judge_object(const struct check *c,
+                                 const struct evidence *e, struct buf *text)
+{
+  (void)c;
+  buf_adds(text, buf_str(&e->object_problems));
+  return e->object_problems.len == 0 ? VERDICT_PASS : VERDICT_FAIL;
+}
+
+static enum verdict judge_boot(const struct check *c, const struct evidence *e,
+                               struct buf *text)
+{
+  const struct boot_facts *f = &e->plain;
+
+  (void)c;
+  if (!f->done || f->harness) {
+    buf_addf(text, "the kernel was not booted: %s\n", buf_str(&f->detail));
+    return VERDICT_NOT_JUDGED;
+  }
+  if (f->verdict == BOOT_COMPLETED)
+    return VERDICT_PASS;
+  buf_addf(
+      text, "the kernel %s %s\n",
+      f->shell ? "reached the shell, and then" : "did not reach the shell; it",
+      buf_str(&f->detail));
+  buf_adds(text, buf_str(&f->hang));
+  return VERDICT_FAIL;
+}
+
+static enum verdict judge_ctrlp_form(const struct check *c,
+                                     const struct evidence *e, struct buf *text)
+{
+  const struct ctrlp_line *line = &e->plain.ctrlp;
+
+  (void)c;
+  if (line->complete && line->named)
+    return VERDICT_PASS;
+  if (!line->seen)
+    buf_adds(text, "Ctrl-P printed no line that begins with 'free pages:'\n");
+  else
+    buf_addf(text, "%s: %s\n",
+             line->complete ? "the names are not kmem0 to kmem7"
+                            : "it is not a name and a count for each CPU",
+             buf_str(&line->text));
+  return VERDICT_FAIL;
+}
+
+static enum verdict judge_ctrlp_sum(const struct check *c,
+                                    const struct evidence *e, struct buf *text)
+{
+  const struct ctrlp_line *line = &e->watched.ctrlp;
+
+  (void)c;
+  if (!e->watched.done || e->watched.harness || !e->reported)
+    return VERDICT_NOT_JUDGED;
+  if (e->watched.verdict != BOOT_COMPLETED || !line->seen) {
+    buf_addf(text, "the watched kernel did not come so far: it %s\n",
+             buf_str(&e->watched.detail));
+    return VERDICT_NOT_REACHED;
+  }
+  if (line->sum == e->report.free_pages)
+    return VERDICT_PASS;
+  buf_addf(text, "the counts add up to %ld, and %lld pages were free: %s\n",
+           line->sum, e->report.free_pages, buf_str(&line->text));
+  return VERDICT_FAIL;
+}
+
+static enum verdict judge_console(const struct check *c,
+                                  const struct evidence *e, struct buf *text)
+{
+  const char *at = buf_str(&e->plain.console);
+
+  for (size_t i = 0; i < c->lines.count; i++) {
+    const char *line = strstr(at, c->lines.items[i]);
+    while (line != NULL && line != e->plain.console.data && line[-1] != '\n')
+      line = strstr(line + 1, c->lines.items[i]);
+    if (line == NULL) {
+      buf_addf(text, "no line '%s' came where it should\n", c->lines.items[i]);
+      return VERDICT_FAIL;
+    }
+    at = line + 1;
+  }
+  return VERDICT_PASS;
+}
+
+// Whether a finding is the one that SOURCE/KIND names.
+static bool is_named(const struct finding *f, const char *name)
+{
+  size_t len = strlen(f->source);
+  return strncmp(f->source, name, len) == 0 && name[len] == '/' &&
+         strcmp(name + len + 1, f->kind) == 0;
+}
+
+static size_t add_findings(const struct texts *names, const struct evidence *e,
+                           const char *before, struct buf *text)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < e->finding_count; i++) {
+    const struct finding *f = &e->findings[i];
+    for (size_t n = 0; n < names->count; n++) {
+      if (!is_named(f, names->items[n]))
+        continue;
+      buf_addf(text, "%s%s", before, f->text);
+      if (f->count > 1)
+        buf_addf(text, " (%u times)", f->count);
+      buf_addc(text, '\n');
+      count++;
+    }
+  }
+  return count;
+}
+
+static enum verdict judge_findings(const struct check *c,
+                                   const struct evidence *e, struct buf *text)
+{
+  size_t found = add_findings(&c->findings, e, "", text);
+
+  add_findings(&c->notes, e, "note: ", text);
+  if (found > 0) {
+    buf_adds(text, buf_str(&e->watched.hang));
+    return VERDICT_FAIL;
+  }
+  if (!e->watched.done || e->watched.harness || !e->reported) {
+    buf_adds(text, "the watchers left no report\n");
+    return VERDICT_NOT_JUDGED;
+  }
+  // What ended the probe before its end is a finding of another check.
+  return e->report.phase >= WATCH_STORM ? VERDICT_PASS : VERDICT_NOT_REACHED;
+}
+
+static const struct watch_traffic *traffic_of(const struct evidence *e,
+                                              int step)
+{
+  const struct watch_traffic *const steps[] = {
+      [TRAFFIC_OWN] = &e->report.own,
+      [TRAFFIC_STEAL] = &e->report.steal,
+      [TRAFFIC_ROBBED] = &e->report.robbed,
+  };
+  return steps[step];
+}
+
+double traffic_measured(const struct evidence *e,
+                        const struct traffic_limit *limit)
+{
+  const struct watch_traffic *t = traffic_of(e, limit->step);
+  unsigned count = limit->count == TRAFFIC_AWAY     ? t->away
+                   : limit->count == TRAFFIC_SHARED ? t->shared
+                                                    : t->remote;
+  return t->calls > 0 ? 100.0 * count / t->calls : -1;
+}
+
+static enum verdict judge_traffic(const struct check *c,
+                                  const struct evidence *e, struct buf *text)
+{
+  enum verdict verdict = VERDICT_PASS;
+
+  if (!e->watched.done || e->watched.harness || !e->reported)
+    return VERDICT_NOT_JUDGED;
+  for (size_t i = 0; i < c->limits.count; i++) {
+    const struct traffic_limit *limit =
+        LIST_AT(c->limits, struct traffic_limit, i);
+    double measured = traffic_measured(e, limit);
+    if (measured < 0)
+      return VERDICT_NOT_REACHED;
+    if (measured <= (double)limit->most)
+      continue;
+    buf_addf(text, "%s: %s %.0f in 100 calls; at most %ld is expected\n",
+             step_names[limit->step], count_names[limit->count], measured,
+             limit->most);
+    verdict = VERDICT_FAIL;
+  }
+  return verdict;
+}
+
+// ---- all of them -----------------------------------------------------------------------
+
+static enum verdict (*const judges[])(const struct check *,
+                                      const struct evidence *, struct buf *) = {
+    [CHECK_BUILD] = judge_build,         [CHECK_OBJECT] = judge_object,
+    [CHECK_BOOT] = judge_boot,           [CHECK_CTRLP_FORM] = judge_ctrlp_form,
+    [CHECK_CTRLP_SUM] = judge_ctrlp_sum, [CHECK_CONSOLE] = judge_console,
+    [CHECK_FINDINGS] = judge_findings,   [CHECK_TRAFFIC] = judge_traffic,
+};
+
+// The first check that this one needs and that did not pass, or NULL.
+static const struct check_result *unmet(const struct check *c,
+                                        const struct check_result *before,
+                                        size_t count)
+{
+  for (size_t n = 0; n < c->needs.count; n++)
+    for (size_t i = 0; i < count; i++)
+      if (strcmp(before[i].check->id, c->needs.items[n]) == 0 &&
+          before[i].verdict != VERDICT_PASS)
+        return &before[i];
+  return NULL;
+}
+
+void rubric_judge(const struct rubric *rubric, const struct evidence *e,
+                  struct check_result **ret)
+{
+  size_t count = rubric->checks.count;
+  struct check_result *results = xcalloc(count + 1, sizeof *results);
+
+  for (size_t i = 0; i < count; i++) {
+    struct check_result *r = &results[i];
+    r->check = LIST_AT(rubric->checks, struct check, i);
+    const struct check_result *before = unmet(r->check, results, i);
+    if (before != NULL) {
+      r->verdict = before->verdict == VERDICT_NOT_JUDGED ? VERDICT_NOT_JUDGED
+                                                         : VERDICT_NOT_REACHED;
+      buf_addf(&r->text, "'%s' comes before it: %s\n", before->check->id,
+               verdict_words(before->verdict));
+    } else {
+      r->verdict = judges[r->check->kind](r->check, e, &r->text);
+    }
+    r->marks = r->verdict == VERDICT_PASS ? r->check->marks : 0;
+  }
+  *ret = results;
+}
+
+void check_results_release(struct check_result *results, size_t count)
+{
+  for (size_t i = 0; results != NULL && i < count; i++)
+    buf_release(&results[i].text);
+  free(results);
+}

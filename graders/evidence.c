@@ -1,0 +1,365 @@
+// Gathers evidence: builds, looks at the object, boots the plain and the
+// watched kernel. It judges nothing.
+//
+// How long a boot may take is a matter of QEMU's CPU time, not of the clock:
+// on a busy host everything takes longer, and a kernel that loops uses CPU time
+// without coming anywhere.
+
+#include "graders/evidence.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "graders/guest.h"
+#include "graders/hang.h"
+#include "labgen/base/alloc.h"
+#include "labgen/base/file.h"
+
+// A boot without progress: this many times the start kernel's CPU time without
+// a new line, or, when nothing runs at all, this long without a line.
+enum { CPU_TIMES = 4, CPU_LEAST_S = 8, STILL_MS = 20000, WALL_MS = 900000 };
+enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
+
+#define PROMPT                            \
+  {                                       \
+    .kind = BOOT_WAIT_LINE, .bytes = "$ " \
+  }
+#define TYPE(text)                   \
+  {                                  \
+    .kind = BOOT_SEND, .bytes = text \
+  }
+#define LINE(text)                        \
+  {                                       \
+    .kind = BOOT_WAIT_LINE, .bytes = text \
+  }
+// What follows Ctrl-P's output shows that the output is complete.
+#define ASK_CTRL_P \
+  TYPE(BOOT_CTRL_P), TYPE("echo after-ctrl-p\n"), LINE("after-ctrl-p"), PROMPT
+#define RUN(command) TYPE(command "\n"), PROMPT
+
+static const struct boot_step quick_steps[] = {PROMPT, ASK_CTRL_P, RUN("ls"),
+                                               ASK_CTRL_P};
+static const struct boot_step full_steps[] = {PROMPT,
+                                              ASK_CTRL_P,
+                                              RUN("kchurn"),
+                                              ASK_CTRL_P,
+                                              RUN("kalloctest"),
+                                              ASK_CTRL_P,
+                                              RUN("usertests -q"),
+                                              ASK_CTRL_P,
+                                              RUN("kalloctest"),
+                                              ASK_CTRL_P};
+
+// ---- one boot --------------------------------------------------------------------
+
+struct watching {
+  struct guest guest;
+  const char *kernel;
+  const char *socket;
+  uint64_t report_at;  // address of watch_report; 0: not watched
+  double cpu_limit_s;
+  size_t lines;              // seen so far
+  double cpu_s, line_cpu_s;  // QEMU's CPU time, and that at the last line
+  int64_t line_ms;
+  bool hung;
+  struct boot_facts *facts;
+  struct watch_report *report;
+};
+
+// CPU seconds of a process so far; -1 when it is gone. Source: proc(5), stat.
+static double cpu_seconds(pid_t pid)
+{
+  char path[64];
+  struct buf text = BUF_INIT;
+  double seconds = -1;
+  unsigned long user, system;
+
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  FILE *file = fopen(path, "r");
+  if (file != NULL) {
+    char line[1024];
+    const char *behind =
+        fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (behind && sscanf(behind + 1,
+                         " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u"
+                         " %*u %lu %lu",
+                         &user, &system) == 2)
+      seconds = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    fclose(file);
+  }
+  buf_release(&text);
+  return seconds;
+}
+
+static void read_report(const struct watching *w)
+{
+  struct watch_report r;
+
+  if (w->report_at != 0 &&
+      guest_copy(&w->guest, w->report_at, sizeof r, &r) == 0 &&
+      r.magic == WATCH_MAGIC && r.size_bytes == sizeof r &&
+      r.finding_count <= WATCH_FINDINGS && r.lock_count <= WATCH_LOCKS)
+    *w->report = r;
+}
+
+static bool report_has(const struct watch_report *r, enum watch_kind kind)
+{
+  for (unsigned i = 0; i < r->finding_count; i++)
+    if (r->findings[i].kind == kind)
+      return true;
+  return false;
+}
+
+// Ends a boot that has shown what it can, or that makes no progress.
+static void on_round(void *arg, struct boot *boot)
+{
+  struct watching *w = arg;
+  double cpu = cpu_seconds(child_pid(boot_child(boot)));
+  int64_t now = boot_time_ms(boot);
+
+  if (cpu >= 0)
+    w->cpu_s = cpu;
+  if (boot_console(boot)->text.len != w->lines) {
+    w->lines = boot_console(boot)->text.len;
+    w->line_cpu_s = w->cpu_s;
+    w->line_ms = now;
+  }
+  read_report(w);
+  if (report_has(w->report, WATCH_CIRCULAR_WAIT)) {
+    w->hung = true;
+    boot_stop(boot, "a circular wait was seen");
+  } else if (w->report->phase == WATCH_ABANDONED) {
+    boot_stop(boot, "the allocator broke its lists in the probe");
+  } else if (w->cpu_s - w->line_cpu_s > w->cpu_limit_s ||
+             (now - w->line_ms > STILL_MS && w->cpu_s - w->line_cpu_s < 1)) {
+    w->hung = true;
+    boot_stop(boot, "it makes no progress");
+  }
+}
+
+static void on_verdict(void *arg, struct boot *boot)
+{
+  struct watching *w = arg;
+
+  read_report(w);
+  if (w->hung || boot_verdict(boot) == BOOT_HUNG)
+    hang_report(w->kernel, w->socket, &w->facts->hang);
+}
+
+static void read_ctrlp(struct boot_facts *f, unsigned cpus)
+{
+  static const char start[] = "free pages:";
+  const char *line = NULL;
+
+  for (const char *at = buf_str(&f->console); (at = strstr(at, start)) != NULL;
+       at++)
+    if (at == f->console.data || at[-1] == '\n')
+      line = at;
+  f->ctrlp = (struct ctrlp_line){.seen = line != NULL, .named = true};
+  if (line == NULL)
+    return;
+  buf_add(&f->ctrlp.text, line, strcspn(line, "\n"));
+  const char *at = line + sizeof start - 1;
+  for (unsigned cpu = 0; cpu < cpus; cpu++) {
+    char name[16];
+    size_t blanks = strspn(at, " "), len = strcspn(at + blanks, " \n");
+    snprintf(name, sizeof name, "kmem%u", cpu);
+    if (strlen(name) != len || strncmp(at + blanks, name, len) != 0)
+      f->ctrlp.named = false;
+    if (len == 0 || (isdigit((unsigned char)at[blanks]) && cpu == 0))
+      return;
+    // A lock without a name leaves a blank, and then its count.
+    if (!isdigit((unsigned char)at[blanks]))
+      at += blanks + len;
+    char *end;
+    f->ctrlp.sum += strtol(at, &end, 10);
+    if (end == at)
+      return;
+    at = end;
+  }
+  f->ctrlp.complete = *at == '\n' || *at == '\0';
+}
+
+static void note_facts(const struct boot *boot, const struct watching *w,
+                       struct boot_facts *f)
+{
+  const struct console *console = boot_console(boot);
+  enum boot_verdict verdict = boot_verdict(boot);
+
+  f->done = true;
+  f->verdict = verdict;
+  f->harness = verdict == BOOT_NOT_STARTED || verdict == BOOT_QEMU_DIED ||
+               verdict == BOOT_TIMED_OUT;
+  f->shell = boot_step_index(boot) > 0 || verdict == BOOT_COMPLETED;
+  f->cpu_s = w->cpu_s;
+  f->wall_ms = boot_time_ms(boot);
+  buf_adds(&f->detail, boot_verdict_words(verdict));
+  if (*boot_detail(boot) != '\0')
+    buf_addf(&f->detail, ": %s", boot_detail(boot));
+  buf_add(&f->console, buf_str(&console->text), console->text.len);
+  read_ctrlp(f, WATCH_CPUS);
+}
+
+static int boot_kernel(const struct gather_spec *spec, const char *kernel,
+                       const struct object *symbols, double cpu_s,
+                       enum effort effort, struct boot_facts *facts,
+                       struct watch_report *report, struct error *err)
+{
+  const struct object_symbol *at = object_find(symbols, "watch_report");
+  struct watching w = {
+      .kernel = kernel,
+      .report_at = at != NULL ? at->value : 0,
+      .cpu_limit_s =
+          cpu_s * CPU_TIMES > CPU_LEAST_S ? cpu_s * CPU_TIMES : CPU_LEAST_S,
+      .facts = facts,
+      .report = report,
+  };
+  char *folder = NULL, *socket = NULL;
+  struct boot *boot = NULL;
+  int rc = file_make_temp_dir(NULL, "labgen-boot-", &folder, err);
+
+  if (rc == 0)
+    rc = guest_open(spec->memory_mib, &w.guest, err);
+  if (rc == 0) {
+    w.socket = socket = path_join(folder, "gdb");
+    struct boot_spec b = {
+        .kernel = kernel,
+        .harts = spec->harts,
+        .memory_mib = spec->memory_mib,
+        .steps = effort == EFFORT_FULL ? full_steps : quick_steps,
+        .step_count = effort == EFFORT_FULL
+                          ? sizeof full_steps / sizeof full_steps[0]
+                          : sizeof quick_steps / sizeof quick_steps[0],
+        .timeout_ms = WALL_MS,
+        .max_output_bytes = MAX_CONSOLE_BYTES,
+        .gdb_socket = socket,
+        .extra = w.guest.args,
+        .arg = &w,
+        .on_round = on_round,
+        .on_verdict = on_verdict,
+        .round_ms = 100,
+    };
+    rc = boot_run(&b, &boot, err);
+    if (rc == 0)
+      note_facts(boot, &w, facts);
+    boot_release(boot);
+  }
+  guest_close(&w.guest);
+  if (folder != NULL)
+    file_remove_tree(folder, NULL);
+  free(folder);
+  free(socket);
+  return rc;
+}
+
+// ---- all of it ---------------------------------------------------------------------
+
+static int look_at_object(const struct gather_spec *spec,
+                          const struct kernel_pair *pair, struct evidence *e,
+                          struct error *err)
+{
+  struct object object = {0};
+  struct buf disassembly = BUF_INIT;
+  int rc = object_read(pair->object, &object, err);
+
+  if (rc == 0)
+    rc = file_read(pair->disassembly, MAX_TEXT_BYTES, &disassembly, err);
+  if (rc == 0)
+    object_check(&object, spec->rules,
+                 (const char *const *)spec->stock->reserved,
+                 spec->stock->reserved_count, buf_str(&disassembly),
+                 &e->object_problems);
+  object_release(&object);
+  buf_release(&disassembly);
+  return rc;
+}
+
+static int boot_watched(const struct gather_spec *spec,
+                        const struct kernel_pair *pair, struct evidence *e,
+                        struct error *err)
+{
+  struct object symbols = {0};
+  int rc = object_read(pair->watched, &symbols, err);
+
+  if (rc == 0)
+    rc = boot_kernel(spec, pair->watched, &symbols, spec->watched_cpu_s,
+                     EFFORT_QUICK, &e->watched, &e->report, err);
+  if (rc == 0) {
+    e->reported = e->report.magic == WATCH_MAGIC;
+    evidence_add_report(e, &symbols);
+  }
+  object_release(&symbols);
+  return rc;
+}
+
+static int boot_plain(const struct gather_spec *spec,
+                      const struct kernel_pair *pair, struct evidence *e,
+                      struct error *err)
+{
+  struct object symbols = {0};
+  struct watch_report none = {0};
+  int rc = object_read(pair->plain, &symbols, err);
+
+  if (rc == 0)
+    rc = boot_kernel(spec, pair->plain, &symbols, spec->plain_cpu_s,
+                     spec->effort, &e->plain, &none, err);
+  object_release(&symbols);
+  return rc;
+}
+
+int evidence_gather(const struct gather_spec *spec, struct evidence *ret,
+                    struct error *err)
+{
+  struct evidence e = {0};
+  struct kernel_pair pair = {0};
+  struct error build = {0};
+  int rc = kernel_pair_build(spec->stock, spec->tree, &pair, &build);
+
+  if (rc == LG_EBUILD) {
+    buf_adds(&e.build_words, build.message ? build.message : "");
+    rc = 0;
+    goto out;
+  }
+  if (rc != 0) {
+    rc = error_set(err, rc, "%s", build.message ? build.message : "");
+    goto out;
+  }
+  e.built = true;
+  rc = look_at_object(spec, &pair, &e, err);
+  if (rc == 0 && spec->plain)
+    rc = boot_plain(spec, &pair, &e, err);
+  if (rc == 0 && spec->watched)
+    rc = boot_watched(spec, &pair, &e, err);
+out:
+  error_release(&build);
+  kernel_pair_release(&pair);
+  if (rc != 0)
+    evidence_release(&e);
+  else
+    *ret = e;
+  return rc;
+}
+
+static void release_boot(struct boot_facts *f)
+{
+  buf_release(&f->detail);
+  buf_release(&f->console);
+  buf_release(&f->hang);
+  buf_release(&f->ctrlp.text);
+}
+
+void evidence_release(struct evidence *e)
+{
+  buf_release(&e->build_words);
+  buf_release(&e->object_problems);
+  release_boot(&e->plain);
+  release_boot(&e->watched);
+  for (size_t i = 0; i < e->finding_count; i++)
+    free(e->findings[i].text);
+  free(e->findings);
+  *e = (struct evidence){0};
+}

@@ -1,0 +1,95 @@
+// What is known of one submission before any check is made: how it built, what
+// its boots did, what the watchers and the explorer found. Several sources, one
+// form; checks read it and nothing else.
+#ifndef GRADERS_EVIDENCE_H
+#define GRADERS_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graders/boot.h"
+#include "graders/kernel.h"
+#include "graders/object.h"
+#include "graders/watch/report.h"
+#include "labgen/base/buf.h"
+#include "labgen/lab/tree.h"
+
+// The line that Ctrl-P prints, as it was seen last.
+struct ctrlp_line {
+  bool seen;        // a line that begins as it should
+  bool complete;    // NAME COUNT for each CPU, and nothing else
+  bool named;       // the names are kmem0, kmem1, ... in order
+  long sum;         // of the counts
+  struct buf text;  // hostile
+};
+
+// What one boot did.
+struct boot_facts {
+  bool done;     // it was started and has come to its end
+  bool shell;    // it came to the prompt
+  bool harness;  // QEMU or the host was at fault: nothing is known
+  enum boot_verdict verdict;
+  struct buf detail;   // why it ended; hostile
+  struct buf console;  // all of it; hostile
+  struct ctrlp_line ctrlp;
+  double cpu_s;  // of QEMU
+  int64_t wall_ms;
+  struct buf hang;  // the report on a hang, "" where there was none
+};
+
+// Something that was found, in the words for people. `kind` is the source's
+// name of it.
+struct finding {
+  // "probe" (the watchers, nobody else running), "run" (the watchers, all harts
+  // at work: it may not come again), "explorer".
+  const char *source;
+  const char *kind;
+  bool note;               // alone it costs nothing
+  enum watch_phase phase;  // watchers: when it came
+  unsigned count;
+  char *text;  // owned; may hold a lock's name: hostile
+};
+
+struct evidence {
+  bool built;
+  struct buf build_words;      // the compiler's, when not
+  struct buf object_problems;  // a line each
+  struct boot_facts plain, watched;
+  bool reported;  // the watchers' report was there
+  struct watch_report report;
+  bool explored;
+  struct finding *findings;  // owned
+  size_t finding_count, finding_room;
+};
+
+// Adds the watchers' findings of e->report. `kernel` names functions.
+void evidence_add_report(struct evidence *e, const struct object *kernel);
+
+// Safe on a zeroed struct.
+void evidence_release(struct evidence *e);
+
+// How much is asked of a boot.
+enum effort {
+  EFFORT_QUICK,  // to the shell, Ctrl-P, one program, Ctrl-P
+  EFFORT_FULL,   // the plain kernel also runs the lab's tests
+};
+
+struct gather_spec {
+  const struct stock *stock;
+  const struct tree *tree;  // spliced
+  const struct object_rules *rules;
+  unsigned harts, memory_mib;
+  enum effort effort;
+  // QEMU's CPU seconds that the start kernel's boots took; a boot that takes
+  // many times as much makes no progress. 0: not known, as for the start.
+  double plain_cpu_s, watched_cpu_s;
+  bool plain, watched;  // which boots to make
+};
+
+// Builds, checks the object and boots. A submission that does not compile, or a
+// kernel that hangs, is evidence and no error. Errors are the harness's own:
+// LG_EHARNESS, LG_EIO.
+int evidence_gather(const struct gather_spec *spec, struct evidence *ret,
+                    struct error *err);
+
+#endif
