@@ -99,6 +99,10 @@ static const struct field rubric_fields[] = {
           .doc = "the lab's name"),
     FIELD(struct rubric, object, FIELD_STRUCT, .required = true,
           .sub = &object_rules_schema, .doc = "rules for the compiled file"),
+    FIELD(struct rubric, designs, FIELD_FOLDER,
+          .doc = "designs that labgen verify proves the checks on"),
+    FIELD(struct rubric, start_fails, FIELD_TEXTS,
+          .doc = "checks that the start must fail"),
     FIELD(struct rubric, checks, FIELD_STRUCTS, .required = true,
           .sub = &check_schema, .doc = "the checks, in their order"),
     FIELD_END,
@@ -211,6 +215,10 @@ static enum verdict judge_console(const struct check *c,
 {
   const char *at = buf_str(&e->plain.console);
 
+  if (!e->full) {
+    buf_adds(text, "the programs that show it were not run\n");
+    return VERDICT_NOT_REACHED;
+  }
   for (size_t i = 0; i < c->lines.count; i++) {
     const char *line = strstr(at, c->lines.items[i]);
     while (line != NULL && line != e->plain.console.data && line[-1] != '\n')
@@ -224,6 +232,14 @@ static enum verdict judge_console(const struct check *c,
   return VERDICT_PASS;
 }
 
+static bool asks_explorer(const struct check *c)
+{
+  for (size_t i = 0; i < c->findings.count; i++)
+    if (strncmp(c->findings.items[i], "explorer/", 9) == 0)
+      return true;
+  return false;
+}
+
 // Whether a finding is the one that SOURCE/KIND names.
 static bool is_named(const struct finding *f, const char *name)
 {
@@ -233,16 +249,16 @@ static bool is_named(const struct finding *f, const char *name)
 }
 
 static size_t add_findings(const struct texts *names, const struct evidence *e,
-                           const char *before, struct buf *text)
+                           bool notes, struct buf *text)
 {
   size_t count = 0;
 
   for (size_t i = 0; i < e->finding_count; i++) {
     const struct finding *f = &e->findings[i];
     for (size_t n = 0; n < names->count; n++) {
-      if (!is_named(f, names->items[n]))
+      if (!is_named(f, names->items[n]) || (f->note && !notes))
         continue;
-      buf_addf(text, "%s%s", before, f->text);
+      buf_addf(text, "%s%s", notes ? "note: " : "", f->text);
       if (f->count > 1)
         buf_addf(text, " (%u times)", f->count);
       buf_addc(text, '\n');
@@ -255,15 +271,19 @@ static size_t add_findings(const struct texts *names, const struct evidence *e,
 static enum verdict judge_findings(const struct check *c,
                                    const struct evidence *e, struct buf *text)
 {
-  size_t found = add_findings(&c->findings, e, "", text);
+  size_t found = add_findings(&c->findings, e, false, text);
 
-  add_findings(&c->notes, e, "note: ", text);
+  add_findings(&c->notes, e, true, text);
   if (found > 0) {
     buf_adds(text, buf_str(&e->watched.hang));
     return VERDICT_FAIL;
   }
   if (!e->watched.done || e->watched.harness || !e->reported) {
     buf_adds(text, "the watchers left no report\n");
+    return VERDICT_NOT_JUDGED;
+  }
+  if (asks_explorer(c) && !e->explored) {
+    buf_adds(text, "the explorer was not done in time\n");
     return VERDICT_NOT_JUDGED;
   }
   // What ended the probe before its end is a finding of another check.

@@ -56,7 +56,9 @@ struct rubric {
   struct place at;
   const char *title;
   struct object_rules object;
-  struct list checks;  // struct check
+  const char *designs;       // folder of other designs
+  struct texts start_fails;  // checks that the start must fail
+  struct list checks;        // struct check
 };
 
 extern const struct schema rubric_schema;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "graders/explore.h"
+#include "graders/explore/print.h"
 #include "graders/guest.h"
 #include "graders/hang.h"
 #include "labgen/base/alloc.h"
@@ -205,7 +207,7 @@ static void note_facts(const struct boot *boot, const struct watching *w,
 }
 
 static int boot_kernel(const struct gather_spec *spec, const char *kernel,
-                       const struct object *symbols, double cpu_s,
+                       const struct binary *symbols, double cpu_s,
                        enum effort effort, struct boot_facts *facts,
                        struct watch_report *report, struct error *err)
 {
@@ -262,7 +264,7 @@ static int look_at_object(const struct gather_spec *spec,
                           const struct kernel_pair *pair, struct evidence *e,
                           struct error *err)
 {
-  struct object object = {0};
+  struct binary object = {0};
   struct buf disassembly = BUF_INIT;
   int rc = object_read(pair->object, &object, err);
 
@@ -278,11 +280,72 @@ static int look_at_object(const struct gather_spec *spec,
   return rc;
 }
 
+static void add_story(struct evidence *e, const struct explore_result *r,
+                      const struct story *s, bool note)
+{
+  struct buf text = BUF_INIT;
+
+  buf_adds(&text, s->text);
+  if (s->place.line > 0)
+    buf_addf(&text, " (%s:%d)", s->place.function, s->place.line);
+  if (!note) {
+    struct table_words words = explore_words(r);
+    buf_addc(&text, '\n');
+    print_finding(s, &words, PRINT_TEXT, 100, &text);
+  }
+  GROW(e->findings, e->finding_count, e->finding_room);
+  e->findings[e->finding_count++] = (struct finding){
+      .source = "explorer",
+      .kind = ex_kind_name(s->kind),
+      .note = note,
+      .count = 1,
+      .text = buf_detach(&text),
+  };
+}
+
+// Findings of the explorer count when their trace repeats; notes never do.
+static int explore_student(const struct gather_spec *spec,
+                           const struct kernel_pair *pair, struct evidence *e,
+                           struct error *err)
+{
+  char *source = path_join(pair->dir, "student/kalloc.c");
+  char *headers = path_join(spec->stock->dir, "kernel");
+  struct explore_options options = {
+      .path = source,
+      .headers = headers,
+      .bound = EXPLORE_BOUND,
+      .sandbox = spec->stock->sandbox,
+  };
+  struct explore_result result = {0};
+  struct error words = {0};
+  int rc = explore(&options, &result, &words);
+
+  e->explored = rc == 0 && !result.cut;
+  if (rc == LG_EBUILD || rc == LG_EINPUT) {
+    // It needs something that the explorer does not model.
+    buf_adds(&e->explore_words, words.message);
+    e->explored = true;
+    rc = 0;
+  } else if (rc != 0) {
+    rc = error_set(err, rc, "%s", words.message ? words.message : "");
+  }
+  for (size_t i = 0; rc == 0 && i < result.stories.findings; i++)
+    add_story(e, &result, &result.stories.finding[i],
+              !result.stories.finding[i].repeats);
+  for (size_t i = 0; rc == 0 && i < result.stories.notes; i++)
+    add_story(e, &result, &result.stories.note[i], true);
+  explore_release(&result);
+  error_release(&words);
+  free(source);
+  free(headers);
+  return rc;
+}
+
 static int boot_watched(const struct gather_spec *spec,
                         const struct kernel_pair *pair, struct evidence *e,
                         struct error *err)
 {
-  struct object symbols = {0};
+  struct binary symbols = {0};
   int rc = object_read(pair->watched, &symbols, err);
 
   if (rc == 0)
@@ -300,7 +363,7 @@ static int boot_plain(const struct gather_spec *spec,
                       const struct kernel_pair *pair, struct evidence *e,
                       struct error *err)
 {
-  struct object symbols = {0};
+  struct binary symbols = {0};
   struct watch_report none = {0};
   int rc = object_read(pair->plain, &symbols, err);
 
@@ -329,7 +392,10 @@ int evidence_gather(const struct gather_spec *spec, struct evidence *ret,
     goto out;
   }
   e.built = true;
+  e.full = spec->effort == EFFORT_FULL;
   rc = look_at_object(spec, &pair, &e, err);
+  if (rc == 0 && spec->explore)
+    rc = explore_student(spec, &pair, &e, err);
   if (rc == 0 && spec->plain)
     rc = boot_plain(spec, &pair, &e, err);
   if (rc == 0 && spec->watched)
@@ -356,6 +422,7 @@ void evidence_release(struct evidence *e)
 {
   buf_release(&e->build_words);
   buf_release(&e->object_problems);
+  buf_release(&e->explore_words);
   release_boot(&e->plain);
   release_boot(&e->watched);
   for (size_t i = 0; i < e->finding_count; i++)

@@ -57,13 +57,15 @@ struct evidence {
   struct boot_facts plain, watched;
   bool reported;  // the watchers' report was there
   struct watch_report report;
-  bool explored;
+  bool explored;             // as far as its bound
+  struct buf explore_words;  // why not
+  bool full;                 // the plain kernel ran the lab's tests
   struct finding *findings;  // owned
   size_t finding_count, finding_room;
 };
 
 // Adds the watchers' findings of e->report. `kernel` names functions.
-void evidence_add_report(struct evidence *e, const struct object *kernel);
+void evidence_add_report(struct evidence *e, const struct binary *kernel);
 
 // Safe on a zeroed struct.
 void evidence_release(struct evidence *e);
@@ -84,6 +86,7 @@ struct gather_spec {
   // many times as much makes no progress. 0: not known, as for the start.
   double plain_cpu_s, watched_cpu_s;
   bool plain, watched;  // which boots to make
+  bool explore;
 };
 
 // Builds, checks the object and boots. A submission that does not compile, or a

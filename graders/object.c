@@ -73,7 +73,7 @@ static const char *elf_string(const struct elf *e, const Elf64_Shdr *table,
   return memchr(start, 0, table->sh_size - at) ? start : "";
 }
 
-static int read_headers(struct elf *e, struct object *o)
+static int read_headers(struct elf *e, struct binary *o)
 {
   const Elf64_Ehdr *file = elf_at(e, 0, 1, sizeof *file);
 
@@ -100,7 +100,7 @@ static int read_headers(struct elf *e, struct object *o)
 }
 
 static int read_symbols(const struct elf *e, const Elf64_Shdr *h,
-                        struct object *o)
+                        struct binary *o)
 {
   size_t count = h->sh_size / sizeof(Elf64_Sym);
   const Elf64_Sym *symbols = elf_at(e, h->sh_offset, count, sizeof *symbols);
@@ -128,7 +128,7 @@ static int read_symbols(const struct elf *e, const Elf64_Shdr *h,
 }
 
 static int read_relocations(const struct elf *e, const Elf64_Shdr *h,
-                            struct object *o)
+                            struct binary *o)
 {
   size_t count = h->sh_size / sizeof(Elf64_Rela);
   const Elf64_Rela *from = elf_at(e, h->sh_offset, count, sizeof *from);
@@ -147,9 +147,9 @@ static int read_relocations(const struct elf *e, const Elf64_Shdr *h,
   return 0;
 }
 
-int object_read(const char *path, struct object *ret, struct error *err)
+int object_read(const char *path, struct binary *ret, struct error *err)
 {
-  struct object o = {0};
+  struct binary o = {0};
   int rc = file_read(path, MAX_OBJECT_BYTES, &o.bytes, err);
   struct elf e = {path, o.bytes.data, o.bytes.len, NULL, 0, err};
 
@@ -169,16 +169,16 @@ int object_read(const char *path, struct object *ret, struct error *err)
   return 0;
 }
 
-void object_release(struct object *o)
+void object_release(struct binary *o)
 {
   buf_release(&o->bytes);
   free(o->sections);
   free(o->symbols);
   free(o->relocations);
-  *o = (struct object){0};
+  *o = (struct binary){0};
 }
 
-const struct object_symbol *object_find(const struct object *o,
+const struct object_symbol *object_find(const struct binary *o,
                                         const char *name)
 {
   for (size_t i = 0; i < o->symbol_count; i++)
@@ -188,7 +188,7 @@ const struct object_symbol *object_find(const struct object *o,
   return NULL;
 }
 
-const struct object_symbol *object_function_at(const struct object *o,
+const struct object_symbol *object_function_at(const struct binary *o,
                                                uint64_t address)
 {
   for (size_t i = 0; i < o->symbol_count; i++) {
@@ -200,7 +200,7 @@ const struct object_symbol *object_function_at(const struct object *o,
   return NULL;
 }
 
-const void *object_bytes(const struct object *o, uint64_t address, size_t len)
+const void *object_bytes(const struct binary *o, uint64_t address, size_t len)
 {
   for (size_t i = 0; i < o->section_count; i++) {
     const struct object_section *s = &o->sections[i];
@@ -213,7 +213,7 @@ const void *object_bytes(const struct object *o, uint64_t address, size_t len)
 }
 
 // Whether `part` defines the function that a linked file has as `f`.
-static bool defines(const struct object *part, const struct object_symbol *f)
+static bool defines(const struct binary *part, const struct object_symbol *f)
 {
   for (size_t i = 0; i < part->symbol_count; i++) {
     const struct object_symbol *s = &part->symbols[i];
@@ -226,7 +226,7 @@ static bool defines(const struct object *part, const struct object_symbol *f)
 }
 
 void object_each_function_of(
-    const struct object *program, const struct object *part,
+    const struct binary *program, const struct binary *part,
     void (*visit)(void *arg, const struct object_symbol *f), void *arg)
 {
   for (size_t i = 0; i < program->symbol_count; i++)
@@ -249,7 +249,7 @@ static bool listed(const struct texts *names, const char *name)
   return false;
 }
 
-static void check_sections(const struct object *o,
+static void check_sections(const struct binary *o,
                            const struct object_rules *rules, struct buf *b)
 {
   for (size_t i = 0; i < o->section_count; i++) {
@@ -264,7 +264,7 @@ static int by_name(const void *key, const void *element)
   return strcmp(key, *(const char *const *)element);
 }
 
-static void check_symbols(const struct object *o,
+static void check_symbols(const struct binary *o,
                           const struct object_rules *rules,
                           const char *const *reserved, size_t count,
                           struct buf *b)
@@ -286,7 +286,7 @@ static void check_symbols(const struct object *o,
 }
 
 // The function that a place in a section belongs to, or NULL.
-static const struct object_symbol *owner(const struct object *o, size_t section,
+static const struct object_symbol *owner(const struct binary *o, size_t section,
                                          uint64_t offset)
 {
   for (size_t i = 0; i < o->symbol_count; i++) {
@@ -298,7 +298,7 @@ static const struct object_symbol *owner(const struct object *o, size_t section,
   return NULL;
 }
 
-static const struct object_symbol *function_named(const struct object *o,
+static const struct object_symbol *function_named(const struct binary *o,
                                                   const char *name)
 {
   for (size_t i = 0; i < o->symbol_count; i++)
@@ -310,7 +310,7 @@ static const struct object_symbol *function_named(const struct object *o,
 
 // Follows calls from one function and reports those of a name that only
 // functions beside the allocator's own may use.
-static void follow(const struct object *o, const struct object_rules *rules,
+static void follow(const struct binary *o, const struct object_rules *rules,
                    const struct object_symbol *from, bool *seen, struct buf *b)
 {
   if (seen[from - o->symbols])
@@ -329,7 +329,7 @@ static void follow(const struct object *o, const struct object_rules *rules,
   }
 }
 
-static void check_outside(const struct object *o,
+static void check_outside(const struct binary *o,
                           const struct object_rules *rules, struct buf *b)
 {
   bool *seen = xcalloc(o->symbol_count + 1, sizeof *seen);
@@ -446,7 +446,7 @@ static void check_code(const char *disassembly,
   }
 }
 
-void object_check(const struct object *o, const struct object_rules *rules,
+void object_check(const struct binary *o, const struct object_rules *rules,
                   const char *const *reserved, size_t reserved_count,
                   const char *disassembly, struct buf *ret_problems)
 {

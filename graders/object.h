@@ -34,7 +34,7 @@ struct object_relocation {
 
 // An ELF file of a 64-bit RISC-V machine: an object or a linked kernel. Names
 // are borrowed from `bytes`.
-struct object {
+struct binary {
   struct buf bytes;
   struct object_section *sections;
   size_t section_count;
@@ -46,27 +46,27 @@ struct object {
 
 // Reads the file. Every offset in it is checked against its size. LG_EINPUT
 // when it is no such ELF file, or as file_read(). *ret is untouched on failure.
-int object_read(const char *path, struct object *ret, struct error *err);
+int object_read(const char *path, struct binary *ret, struct error *err);
 
 // Safe on a zeroed struct.
-void object_release(struct object *o);
+void object_release(struct binary *o);
 
 // The global symbol of that name that the file defines, or NULL; borrowed.
-const struct object_symbol *object_find(const struct object *o,
+const struct object_symbol *object_find(const struct binary *o,
                                         const char *name);
 
 // The function whose code holds an address (of a linked file), or NULL.
-const struct object_symbol *object_function_at(const struct object *o,
+const struct object_symbol *object_function_at(const struct binary *o,
                                                uint64_t address);
 
 // The `len` bytes at an address of a linked file; borrowed. NULL when not all of
 // them are in the file (those of .bss are not).
-const void *object_bytes(const struct object *o, uint64_t address, size_t len);
+const void *object_bytes(const struct binary *o, uint64_t address, size_t len);
 
 // Calls visit() for each function of the linked file `program` that came from
 // the object file `part`, static ones too.
 void object_each_function_of(
-    const struct object *program, const struct object *part,
+    const struct binary *program, const struct binary *part,
     void (*visit)(void *arg, const struct object_symbol *f), void *arg);
 
 // What a student's object may be; from the rubric.
@@ -85,7 +85,7 @@ extern const struct schema object_rules_schema;
 // not permit; none is an object that keeps to them. `reserved` are global names
 // of the rest of the kernel (sorted, borrowed), which a student's file must not
 // define. `disassembly` is the output of objdump -d.
-void object_check(const struct object *o, const struct object_rules *rules,
+void object_check(const struct binary *o, const struct object_rules *rules,
                   const char *const *reserved, size_t reserved_count,
                   const char *disassembly, struct buf *ret_problems);
 

@@ -97,7 +97,7 @@ static bool is_atomic(uint32_t insn)
 
 // Goes through the instructions of a function from `from` on. Returns the
 // address of the first that `matches`, or 0.
-static uint64_t next_instruction(const struct object *o,
+static uint64_t next_instruction(const struct binary *o,
                                  const struct object_symbol *f, uint64_t from,
                                  bool (*matches)(uint32_t insn))
 {
@@ -128,7 +128,7 @@ static void add_place(struct buf *ret, const char *name, uint64_t address)
 
 // Adds every instruction of a function that matches; returns the last, or 0.
 static uint64_t add_places(struct buf *ret, const char *name,
-                           const struct object *o,
+                           const struct binary *o,
                            const struct object_symbol *function,
                            bool (*matches)(uint32_t insn))
 {
@@ -143,7 +143,7 @@ static uint64_t add_places(struct buf *ret, const char *name,
 }
 
 struct atomics_of {
-  const struct object *kernel;
+  const struct binary *kernel;
   struct buf *ret;
 };
 
@@ -160,7 +160,7 @@ static int add_symbols(const struct plugin_spec *spec, struct buf *ret,
   enum { ACQUIRE, RELEASE, PROCDUMP, SYMBOLS };
   static const char *const names[] = {"acquire", "release", "procdump"};
   const struct object_symbol *found[SYMBOLS];
-  const struct object *kernel = spec->kernel;
+  const struct binary *kernel = spec->kernel;
 
   for (int i = 0; i < SYMBOLS; i++) {
     found[i] = object_find(kernel, names[i]);

@@ -26,8 +26,8 @@ int plugin_api(const char *path);
 
 struct plugin_spec {
   const char *plugin;           // path of plugin.so
-  const struct object *kernel;  // with symbols acquire, release and procdump
-  const struct object
+  const struct binary *kernel;  // with symbols acquire, release and procdump
+  const struct binary
       *object;        // count the atomic instructions of the functions
                       // that this object file gave it; NULL: of none
   const char *quiet;  // variable; locks inside it count as no work; or NULL

@@ -18,7 +18,7 @@ static const struct {
 };
 
 // A lock by its name, or by its place in the student's data.
-static void add_lock(const struct watch_report *r, const struct object *kernel,
+static void add_lock(const struct watch_report *r, const struct binary *kernel,
                      uint64_t at, struct buf *b)
 {
   const struct object_symbol *best = NULL;
@@ -44,7 +44,7 @@ static void add_lock(const struct watch_report *r, const struct object *kernel,
 // The text of a finding, its places filled in (report.h says how).
 static char *words_of(const struct watch_report *r,
                       const struct watch_finding *f,
-                      const struct object *kernel)
+                      const struct binary *kernel)
 {
   const struct object_symbol *function = object_function_at(kernel, f->pc);
   struct buf b = BUF_INIT;
@@ -69,7 +69,7 @@ static char *words_of(const struct watch_report *r,
   return buf_detach(&b);
 }
 
-void evidence_add_report(struct evidence *e, const struct object *kernel)
+void evidence_add_report(struct evidence *e, const struct binary *kernel)
 {
   const struct watch_report *r = &e->report;
 

@@ -216,7 +216,7 @@ static int write_reserved(const struct stock *c, struct error *err)
   for (size_t i = 0; rc == 0 && i < c->link.count; i++) {
     const char *word = c->link.v[i];
     size_t len = strlen(word);
-    struct object o = {0};
+    struct binary o = {0};
     if (len < 2 || strcmp(word + len - 2, ".o") != 0 ||
         strcmp(word, STUDENT_OBJECT) == 0)
       continue;

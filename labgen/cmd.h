@@ -21,7 +21,7 @@ struct command {
   X(help)                  \
   X(build)                 \
   X(show)                  \
-  X(explore)
+  X(explore) X(verify)
 
 #define LABGEN_DECLARE(name) extern const struct command cmd_##name;
 LABGEN_COMMANDS(LABGEN_DECLARE)

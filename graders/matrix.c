@@ -1,0 +1,348 @@
+// What the trials of labgen verify show: the kill matrix, margins, differences.
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graders/verify.h"
+#include "labgen/base/alloc.h"
+
+static const struct check *check_at(const struct verify_result *v, size_t i)
+{
+  return LIST_AT(v->rubric->checks, struct check, i);
+}
+
+int verify_count(const struct verify_result *v, size_t subject, size_t check,
+                 enum verdict verdict)
+{
+  int count = 0;
+  for (int boot = 0; boot < v->boots; boot++)
+    count += v->trials[subject][boot].verdicts[check] == verdict;
+  return count;
+}
+
+bool verify_must_fail(const struct verify_result *v, size_t subject,
+                      size_t check)
+{
+  const struct texts *fails = &v->subjects->items[subject].fails;
+  for (size_t i = 0; i < fails->count; i++)
+    if (strcmp(fails->items[i], check_at(v, check)->id) == 0)
+      return true;
+  return false;
+}
+
+// The first line that a check said in a trial in which it had that verdict.
+static void add_example(const struct verify_result *v, size_t subject,
+                        size_t check, enum verdict verdict, struct buf *ret)
+{
+  for (int boot = 0; boot < v->boots; boot++) {
+    const struct trial *t = &v->trials[subject][boot];
+    if (t->verdicts[check] != verdict)
+      continue;
+    buf_addf(ret, ": %.*s", (int)strcspn(t->texts[check], "\n"),
+             t->texts[check]);
+    return;
+  }
+}
+
+static size_t add_unknown_checks(const struct verify_result *v, size_t subject,
+                                 struct buf *ret)
+{
+  const struct subject *s = &v->subjects->items[subject];
+  size_t count = 0;
+
+  for (size_t i = 0; i < s->fails.count; i++) {
+    size_t check = 0;
+    while (check < v->rubric->checks.count &&
+           strcmp(check_at(v, check)->id, s->fails.items[i]) != 0)
+      check++;
+    if (check == v->rubric->checks.count) {
+      buf_addf(ret, "%s: '%s' is no check of the rubric\n", s->id,
+               s->fails.items[i]);
+      count++;
+    }
+  }
+  return count;
+}
+
+size_t verify_differences(const struct verify_result *v, struct buf *ret,
+                          size_t *ret_unjudged)
+{
+  size_t count = 0;
+
+  *ret_unjudged = 0;
+  for (size_t s = 0; s < v->subjects->count; s++) {
+    if (v->trials[s] == NULL)
+      continue;
+    const char *id = v->subjects->items[s].id;
+    count += add_unknown_checks(v, s, ret);
+    for (size_t c = 0; c < v->rubric->checks.count; c++) {
+      int failed = verify_count(v, s, c, VERDICT_FAIL);
+      int unjudged = verify_count(v, s, c, VERDICT_NOT_JUDGED);
+      *ret_unjudged += (size_t)unjudged;
+      if (verify_must_fail(v, s, c) && failed + unjudged < v->boots) {
+        buf_addf(ret, "%s: %s must fail and did so in %d of %d\n", id,
+                 check_at(v, c)->id, failed, v->boots);
+        count++;
+      } else if (!verify_must_fail(v, s, c) && failed > 0) {
+        buf_addf(ret, "%s: %s must not fail and did so in %d of %d", id,
+                 check_at(v, c)->id, failed, v->boots);
+        add_example(v, s, c, VERDICT_FAIL, ret);
+        buf_addc(ret, '\n');
+        count++;
+      }
+    }
+  }
+  return count;
+}
+
+// ---- spread and margins ------------------------------------------------------------
+
+// The smallest and largest value of a limit over subjects that must pass it, or
+// fail it. False when there is none.
+static bool spread(const struct verify_result *v, size_t check, size_t limit,
+                   bool failing, double *ret_low, double *ret_high)
+{
+  bool any = false;
+
+  for (size_t s = 0; s < v->subjects->count; s++) {
+    if (v->trials[s] == NULL || verify_must_fail(v, s, check) != failing)
+      continue;
+    for (int boot = 0; boot < v->boots; boot++) {
+      const struct trial *t = &v->trials[s][boot];
+      bool judged =
+          t->verdicts[check] == (failing ? VERDICT_FAIL : VERDICT_PASS);
+      double value = t->measured[limit];
+      if (!judged || value < 0)
+        continue;
+      *ret_low = any && *ret_low < value ? *ret_low : value;
+      *ret_high = any && *ret_high > value ? *ret_high : value;
+      any = true;
+    }
+  }
+  return any;
+}
+
+static const char *const step_words[] = {
+    "a CPU's own pages", "another CPU's pages", "the call after a theft"};
+static const char *const count_words[] = {"calls that went away",
+                                          "shared locks", "remote locks"};
+
+// Calls `add` for every limit of the rubric.
+static void each_limit(const struct verify_result *v,
+                       void (*add)(const struct verify_result *, size_t check,
+                                   size_t limit, const struct traffic_limit *,
+                                   void *),
+                       void *arg)
+{
+  size_t limit = 0;
+  for (size_t c = 0; c < v->rubric->checks.count; c++)
+    for (size_t l = 0; l < check_at(v, c)->limits.count; l++)
+      add(v, c, limit++,
+          LIST_AT(check_at(v, c)->limits, struct traffic_limit, l), arg);
+}
+
+static void add_margin(const struct verify_result *v, size_t check,
+                       size_t limit, const struct traffic_limit *l, void *arg)
+{
+  struct buf *b = arg;
+  double low, high;
+
+  buf_addf(b, "  %-16s %-22s %-20s at most %3ld;", check_at(v, check)->id,
+           step_words[l->step], count_words[l->count], l->most);
+  if (spread(v, check, limit, false, &low, &high))
+    buf_addf(b, " passing %.1f to %.1f;", low, high);
+  if (spread(v, check, limit, true, &low, &high))
+    buf_addf(b, " failing %.1f to %.1f", low, high);
+  buf_addc(b, '\n');
+}
+
+// ---- text ------------------------------------------------------------------------
+
+// What stands in a cell of the matrix, "" for "passed each time".
+static char *cell(const struct verify_result *v, size_t subject, size_t check)
+{
+  int failed = verify_count(v, subject, check, VERDICT_FAIL);
+  int unjudged = verify_count(v, subject, check, VERDICT_NOT_JUDGED);
+  int unreached = verify_count(v, subject, check, VERDICT_NOT_REACHED);
+  struct buf b = BUF_INIT;
+
+  if (failed > 0)
+    buf_addf(&b, "%d/%d", failed, v->boots);
+  else if (unjudged > 0)
+    buf_addf(&b, "?%d", unjudged);
+  else if (unreached > 0)
+    buf_adds(&b, "-");
+  return buf_detach(&b);
+}
+
+void verify_text(const struct verify_result *v, struct buf *ret)
+{
+  struct buf differences = BUF_INIT;
+  size_t unjudged, count = verify_differences(v, &differences, &unjudged);
+
+  buf_adds(ret,
+           "Failed checks, times of trials (- not reached, ? not judged):\n");
+  for (size_t s = 0; s < v->subjects->count; s++) {
+    if (v->trials[s] == NULL)
+      continue;
+    const struct subject *subject = &v->subjects->items[s];
+    buf_addf(ret, "%-10s %-30s marks %ld", subject_kind_name(subject->kind),
+             subject->id, v->trials[s][0].marks);
+    for (size_t c = 0; c < v->rubric->checks.count; c++) {
+      char *words = cell(v, s, c);
+      if (*words != '\0' && strcmp(words, "-") != 0)
+        buf_addf(ret, "  %s %s", check_at(v, c)->id, words);
+      free(words);
+    }
+    buf_addc(ret, '\n');
+  }
+  buf_adds(ret, "\nCounts in 100 calls, and their limits:\n");
+  each_limit(v, add_margin, ret);
+  if (count == 0)
+    buf_adds(ret, "\nEverything is as declared.\n");
+  else
+    buf_addf(ret, "\nNot as declared (%zu):\n", count);
+  for (const char *line = buf_str(&differences); *line != '\0';) {
+    size_t len = strcspn(line, "\n");
+    buf_adds(ret, "  ");
+    buf_add_terminal(ret, line, len);
+    buf_addc(ret, '\n');
+    line += len + (line[len] == '\n');
+  }
+  if (unjudged > 0)
+    buf_addf(ret, "%zu checks were not judged: run again.\n", unjudged);
+  buf_release(&differences);
+}
+
+// ---- HTML and JSON -----------------------------------------------------------------
+
+static void add_html(struct buf *b, const char *text)
+{
+  buf_add_html(b, text, strlen(text));
+}
+
+static void add_row(const struct verify_result *v, size_t s, struct buf *b)
+{
+  const struct subject *subject = &v->subjects->items[s];
+
+  buf_addf(b, "<tr><td>%s<td title=\"", subject_kind_name(subject->kind));
+  add_html(b, subject->title);
+  buf_addf(b, "\">%s<td class=n>%ld", subject->id, v->trials[s][0].marks);
+  for (size_t c = 0; c < v->rubric->checks.count; c++) {
+    char *words = cell(v, s, c);
+    struct buf example = BUF_INIT;
+    bool must = verify_must_fail(v, s, c);
+    int failed = verify_count(v, s, c, VERDICT_FAIL);
+    add_example(v, s, c, VERDICT_FAIL, &example);
+    buf_addf(b, "<td class=\"%s\" title=\"",
+             must         ? failed == v->boots ? "killed" : "missed"
+             : failed > 0 ? "wrong"
+                          : "ok");
+    add_html(b, buf_str(&example));
+    buf_addf(b, "\">%s", words);
+    buf_release(&example);
+    free(words);
+  }
+  buf_addc(b, '\n');
+}
+
+void verify_html(const struct verify_result *v, struct buf *ret)
+{
+  struct buf text = BUF_INIT;
+
+  buf_adds(ret,
+           "<!doctype html><meta charset=utf-8><title>labgen verify</title>\n"
+           "<style>body{font:14px sans-serif;margin:2em}table{border-collapse:"
+           "collapse}td,th{border:1px solid #bbb;padding:2px 6px}th span{"
+           "writing-mode:vertical-rl}.killed{background:#cfe8cf}.missed,.wrong"
+           "{background:#f4b6b6}.n{text-align:right}pre{background:#f4f4f4;"
+           "padding:1em;overflow:auto}</style>\n<h1>Kill matrix</h1>\n"
+           "<p>Green: a check that must fail and did. Red: not as declared. "
+           "Point at a cell for what was seen.\n<table><tr><th>kind<th>subject"
+           "<th>marks");
+  for (size_t c = 0; c < v->rubric->checks.count; c++)
+    buf_addf(ret, "<th><span>%s</span>", check_at(v, c)->id);
+  buf_addc(ret, '\n');
+  for (size_t s = 0; s < v->subjects->count; s++)
+    if (v->trials[s] != NULL)
+      add_row(v, s, ret);
+  buf_adds(ret, "</table>\n<pre>");
+  verify_text(v, &text);
+  for (const char *line = buf_str(&text); *line != '\0';) {
+    size_t len = strcspn(line, "\n");
+    buf_add_html(ret, line, len);
+    buf_addc(ret, '\n');
+    line += len + (line[len] == '\n');
+  }
+  buf_adds(ret, "</pre>\n");
+  buf_release(&text);
+}
+
+static void add_json_limit(const struct verify_result *v, size_t check,
+                           size_t limit, const struct traffic_limit *l,
+                           void *arg)
+{
+  double low, high;
+  json_t *one =
+      json_pack("{s:s, s:s, s:s, s:I}", "check", check_at(v, check)->id, "step",
+                step_words[l->step], "count", count_words[l->count], "most",
+                (json_int_t)l->most);
+
+  if (spread(v, check, limit, false, &low, &high))
+    json_object_set_new(one, "passing", json_pack("[f, f]", low, high));
+  if (spread(v, check, limit, true, &low, &high))
+    json_object_set_new(one, "failing", json_pack("[f, f]", low, high));
+  json_array_append_new(arg, one);
+}
+
+static json_t *json_subject(const struct verify_result *v, size_t s)
+{
+  const struct subject *subject = &v->subjects->items[s];
+  json_t *checks = json_object(), *marks = json_array();
+
+  for (size_t c = 0; c < v->rubric->checks.count; c++) {
+    json_t *one = json_object();
+    for (int verdict = 0; verdict <= VERDICT_NOT_JUDGED; verdict++) {
+      int count = verify_count(v, s, c, verdict);
+      if (count > 0)
+        json_object_set_new(one, verdict_words(verdict), json_integer(count));
+    }
+    json_object_set_new(one, "must fail",
+                        json_boolean(verify_must_fail(v, s, c)));
+    json_object_set_new(checks, check_at(v, c)->id, one);
+  }
+  for (int boot = 0; boot < v->boots; boot++)
+    json_array_append_new(marks, json_integer(v->trials[s][boot].marks));
+  return json_pack("{s:s, s:s, s:o, s:o}", "id", subject->id, "kind",
+                   subject_kind_name(subject->kind), "marks", marks, "checks",
+                   checks);
+}
+
+void verify_json(const struct verify_result *v, struct buf *ret)
+{
+  struct buf differences = BUF_INIT;
+  json_t *subjects = json_array(), *limits = json_array(),
+         *lines = json_array();
+  size_t unjudged;
+
+  for (size_t s = 0; s < v->subjects->count; s++)
+    if (v->trials[s] != NULL)
+      json_array_append_new(subjects, json_subject(v, s));
+  each_limit(v, add_json_limit, limits);
+  verify_differences(v, &differences, &unjudged);
+  for (const char *line = buf_str(&differences); *line != '\0';) {
+    size_t len = strcspn(line, "\n");
+    json_array_append_new(lines, json_stringn(line, len));
+    line += len + (line[len] == '\n');
+  }
+  json_t *all = json_pack("{s:i, s:o, s:o, s:o, s:I}", "boots", v->boots,
+                          "subjects", subjects, "limits", limits, "differences",
+                          lines, "not judged", (json_int_t)unjudged);
+  char *text = json_dumps(all, JSON_INDENT(1));
+  buf_adds(ret, text ? text : "{}");
+  buf_addc(ret, '\n');
+  free(text);
+  json_decref(all);
+  buf_release(&differences);
+}
