@@ -241,7 +241,7 @@ static bool asks_explorer(const struct check *c)
 }
 
 // Whether a finding is the one that SOURCE/KIND names.
-static bool is_named(const struct finding *f, const char *name)
+static bool is_named(const struct found *f, const char *name)
 {
   size_t len = strlen(f->source);
   return strncmp(f->source, name, len) == 0 && name[len] == '/' &&
@@ -254,7 +254,7 @@ static size_t add_findings(const struct texts *names, const struct evidence *e,
   size_t count = 0;
 
   for (size_t i = 0; i < e->finding_count; i++) {
-    const struct finding *f = &e->findings[i];
+    const struct found *f = &e->findings[i];
     for (size_t n = 0; n < names->count; n++) {
       if (!is_named(f, names->items[n]) || (f->note && !notes))
         continue;

@@ -294,7 +294,7 @@ static void add_story(struct evidence *e, const struct explore_result *r,
     print_finding(s, &words, PRINT_TEXT, 100, &text);
   }
   GROW(e->findings, e->finding_count, e->finding_room);
-  e->findings[e->finding_count++] = (struct finding){
+  e->findings[e->finding_count++] = (struct found){
       .source = "explorer",
       .kind = ex_kind_name(s->kind),
       .note = note,

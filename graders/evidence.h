@@ -39,7 +39,7 @@ struct boot_facts {
 
 // Something that was found, in the words for people. `kind` is the source's
 // name of it.
-struct finding {
+struct found {
   // "probe" (the watchers, nobody else running), "run" (the watchers, all harts
   // at work: it may not come again), "explorer".
   const char *source;
@@ -60,7 +60,7 @@ struct evidence {
   bool explored;             // as far as its bound
   struct buf explore_words;  // why not
   bool full;                 // the plain kernel ran the lab's tests
-  struct finding *findings;  // owned
+  struct found *findings;    // owned
   size_t finding_count, finding_room;
 };
 

@@ -78,7 +78,7 @@ void evidence_add_report(struct evidence *e, const struct binary *kernel)
     if (f->kind >= WATCH_KIND_COUNT)
       continue;
     GROW(e->findings, e->finding_count, e->finding_room);
-    e->findings[e->finding_count++] = (struct finding){
+    e->findings[e->finding_count++] = (struct found){
         .source = f->phase < WATCH_STORM ? "probe" : "run",
         .kind = kinds[f->kind].name,
         .note = kinds[f->kind].weight == WATCH_NOTE,
