@@ -355,6 +355,9 @@ int build_run(struct course *course, const struct build_options *options,
     b.kernels = kernels_open(&k);
   }
   rc = rc ? rc : build_all(&b, &in, err);
+  // What was complete when something failed is kept.
+  if (rc && b.publish)
+    publish_flush(b.publish, NULL);
   objects_rollback(course->objects, mark);
   *ret = b.counts;
   kernels_close(b.kernels);
