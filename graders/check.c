@@ -47,7 +47,7 @@ static const struct field check_fields[] = {
           .doc = "checks before it; where one did not pass, it is not reached"),
     FIELD(struct check, findings, FIELD_TEXTS,
           .doc = "SOURCE/KIND that must not be found; sources are probe, run, "
-                 "explorer"),
+                 "explorer, race"),
     FIELD(struct check, notes, FIELD_TEXTS,
           .doc = "SOURCE/KIND that is shown and costs nothing"),
     FIELD(struct check, lines, FIELD_TEXTS,
@@ -235,7 +235,8 @@ static enum verdict judge_console(const struct check *c,
 static bool asks_explorer(const struct check *c)
 {
   for (size_t i = 0; i < c->findings.count; i++)
-    if (strncmp(c->findings.items[i], "explorer/", 9) == 0)
+    if (strncmp(c->findings.items[i], "explorer/", 9) == 0 ||
+        strncmp(c->findings.items[i], "race/", 5) == 0)
       return true;
   return false;
 }

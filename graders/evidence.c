@@ -295,7 +295,7 @@ static void add_story(struct evidence *e, const struct explore_result *r,
   }
   GROW(e->findings, e->finding_count, e->finding_room);
   e->findings[e->finding_count++] = (struct found){
-      .source = "explorer",
+      .source = s->preemptions > 0 ? "race" : "explorer",
       .kind = ex_kind_name(s->kind),
       .note = note,
       .count = 1,

@@ -40,8 +40,9 @@ struct boot_facts {
 // Something that was found, in the words for people. `kind` is the source's
 // name of it.
 struct found {
-  // "probe" (the watchers, nobody else running), "run" (the watchers, all harts
-  // at work: it may not come again), "explorer".
+  // "probe": the watchers, nobody else running. "run": the watchers, all harts
+  // at work; it may not come again. "explorer": a trace without preemption.
+  // "race": one with.
   const char *source;
   const char *kind;
   bool note;               // alone it costs nothing

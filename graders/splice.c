@@ -105,14 +105,28 @@ static bool has_name(const char *text, const char *name, size_t len)
   return false;
 }
 
+// Words of the language link nothing to anything.
+static bool is_keyword(const char *name)
+{
+  static const char words[] =
+      " auto break case char const continue default do double else enum extern "
+      "float for goto if inline int long register restrict return short signed "
+      "sizeof static struct switch typedef union unsigned void volatile while ";
+  char *word = xasprintf(" %s ", name);
+  bool found = strstr(words, word) != NULL;
+  free(word);
+  return found;
+}
+
 // Looks at one identifier of a piece: is it wanted, and not the course's?
 static const char *look_at(void *arg, const char *name, size_t len)
 {
   struct needs *n = arg;
   char *copy = xstrndup(name, len);
 
-  n->found = n->found || (has_name(buf_str(n->needed), copy, len) &&
-                          !has_name(n->course, copy, len));
+  n->found = n->found ||
+             (!is_keyword(copy) && has_name(buf_str(n->needed), copy, len) &&
+              !has_name(n->course, copy, len));
   free(copy);
   return NULL;
 }

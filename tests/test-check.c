@@ -1,0 +1,301 @@
+// The rubric, and the verdicts that come of evidence.
+#include "graders/check.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "labgen/base/alloc.h"
+#include "labgen/base/file.h"
+
+#define RUBRIC "graders/percpu-kalloc.yaml"
+
+static struct arena arena;
+static struct rubric rubric;
+
+static void read_rubric(void)
+{
+  struct error err = {0};
+  cr_assert_eq(rubric_read(RUBRIC, &arena, &rubric, &err), 0, "%s",
+               err.message ? err.message : "");
+}
+
+static void forget_rubric(void)
+{
+  arena_release(&arena);
+}
+
+TestSuite(check, .init = read_rubric, .fini = forget_rubric);
+
+// Evidence of a submission with which all is well, for tests to spoil.
+static struct evidence good(void)
+{
+  static const char line[] =
+      "free pages: kmem0 7 kmem1 1 kmem2 0 kmem3 0 kmem4 0 kmem5 0 kmem6 0 "
+      "kmem7 0";
+  struct evidence e = {.built = true, .reported = true, .explored = true};
+  struct boot_facts *const boots[] = {&e.plain, &e.watched};
+
+  for (int i = 0; i < 2; i++) {
+    boots[i]->done = boots[i]->shell = true;
+    boots[i]->verdict = BOOT_COMPLETED;
+    boots[i]->ctrlp = (struct ctrlp_line){
+        .seen = true, .complete = true, .named = true, .sum = 8};
+    buf_adds(&boots[i]->ctrlp.text, line);
+  }
+  e.report.phase = WATCH_RUNNING;
+  e.report.free_pages = 8;
+  e.report.own = (struct watch_traffic){.calls = 100, .acquired = 100};
+  e.report.steal = (struct watch_traffic){.calls = 100, .away = 2};
+  e.report.robbed = (struct watch_traffic){.calls = 1};
+  return e;
+}
+
+static void add_finding(struct evidence *e, const char *source,
+                        const char *kind, bool note)
+{
+  GROW(e->findings, e->finding_count, e->finding_room);
+  e->findings[e->finding_count++] =
+      (struct found){.source = source,
+                     .kind = kind,
+                     .note = note,
+                     .count = 2,
+                     .text = xstrdup("what was seen")};
+}
+
+// Judges and releases the evidence; *ret_text is the caller's.
+static enum verdict verdict_of(struct evidence *e, const char *id,
+                               char **ret_text)
+{
+  struct check_result *results;
+  enum verdict verdict = VERDICT_NOT_JUDGED;
+  bool found = false;
+
+  rubric_judge(&rubric, e, &results);
+  *ret_text = NULL;
+  for (size_t i = 0; i < rubric.checks.count; i++) {
+    if (strcmp(results[i].check->id, id) != 0)
+      continue;
+    found = true;
+    verdict = results[i].verdict;
+    *ret_text = xstrdup(buf_str(&results[i].text));
+    cr_assert_eq(results[i].marks,
+                 verdict == VERDICT_PASS ? results[i].check->marks : 0);
+    cr_assert(verdict != VERDICT_FAIL || **ret_text != '\0',
+              "%s fails without evidence", id);
+  }
+  cr_assert(found, "no check %s", id);
+  check_results_release(results, rubric.checks.count);
+  evidence_release(e);
+  return verdict;
+}
+
+static void expect(struct evidence e, const char *id, enum verdict verdict,
+                   const char *words)
+{
+  char *text;
+  enum verdict got = verdict_of(&e, id, &text);
+
+  cr_assert_eq(got, verdict, "%s: %s, and not %s: %s", id, verdict_words(got),
+               verdict_words(verdict), text);
+  cr_assert(strstr(text, words) != NULL, "'%s' is not in '%s'", words, text);
+  free(text);
+}
+
+Test(check, good_evidence_passes_everything_that_was_run)
+{
+  struct check_result *results;
+  struct evidence e = good();
+
+  rubric_judge(&rubric, &e, &results);
+  for (size_t i = 0; i < rubric.checks.count; i++)
+    cr_assert_eq(results[i].verdict,
+                 results[i].check->kind == CHECK_CONSOLE ? VERDICT_NOT_REACHED
+                                                         : VERDICT_PASS,
+                 "%s: %s", results[i].check->id, buf_str(&results[i].text));
+  check_results_release(results, rubric.checks.count);
+  evidence_release(&e);
+}
+
+Test(check, what_does_not_compile_is_told_and_the_rest_is_not_reached)
+{
+  struct evidence e = {0};
+  buf_adds(&e.build_words, "kalloc.c:3: error: expected ';'\n");
+  expect(e, "build", VERDICT_FAIL, "expected ';'");
+  expect((struct evidence){0}, "boot", VERDICT_NOT_REACHED, "'build'");
+  expect((struct evidence){0}, "invariant-pages", VERDICT_NOT_REACHED, "boot");
+}
+
+Test(check, a_problem_of_the_object_fails_the_object)
+{
+  struct evidence e = good();
+  buf_adds(&e.object_problems, "kalloc() touches a control register itself\n");
+  expect(e, "object", VERDICT_FAIL, "control register");
+}
+
+Test(check, a_kernel_that_hangs_fails_to_boot_with_the_hang_report)
+{
+  struct evidence e = good();
+  e.plain.verdict = BOOT_STOPPED;
+  e.plain.shell = false;
+  buf_adds(&e.plain.detail, "was stopped: it makes no progress");
+  buf_adds(&e.plain.hang, "hart 0 holds kmem0 and waits for kmem2.\n");
+  expect(e, "boot", VERDICT_FAIL, "hart 0 holds kmem0");
+}
+
+Test(check, a_fault_of_the_harness_is_never_the_students)
+{
+  static const enum boot_verdict faults[] = {BOOT_NOT_STARTED, BOOT_QEMU_DIED,
+                                             BOOT_TIMED_OUT};
+  for (int i = 0; i < 3; i++) {
+    struct evidence e = good();
+    e.plain.verdict = faults[i];
+    e.plain.harness = true;
+    expect(e, "boot", VERDICT_NOT_JUDGED, "not booted");
+    e = good();
+    e.plain.harness = true;
+    expect(e, "invariant-pages", VERDICT_NOT_JUDGED, "'boot'");
+    e = good();
+    e.watched.harness = true;
+    expect(e, "invariant-lost-pages", VERDICT_NOT_JUDGED, "no report");
+    e = good();
+    e.watched.harness = true;
+    expect(e, "traffic-remote", VERDICT_NOT_JUDGED, "");
+  }
+}
+
+Test(check, ctrl_p_needs_the_line_its_form_its_names_and_its_sum)
+{
+  struct evidence e = good();
+  e.plain.ctrlp.seen = e.plain.ctrlp.complete = false;
+  expect(e, "ctrlp-form", VERDICT_FAIL, "no line that begins");
+  e = good();
+  e.plain.ctrlp.complete = false;
+  expect(e, "ctrlp-form", VERDICT_FAIL, "a name and a count");
+  e = good();
+  e.plain.ctrlp.named = false;
+  expect(e, "ctrlp-form", VERDICT_FAIL, "kmem0 to kmem7");
+  e = good();
+  e.watched.ctrlp.sum = 9;
+  expect(e, "ctrlp-sum", VERDICT_FAIL, "add up to 9, and 8 pages were free");
+}
+
+Test(check, a_finding_fails_its_check_alone)
+{
+  struct evidence e = good();
+  add_finding(&e, "probe", "stale-cpu", false);
+  expect(e, "invariant-cpu-number", VERDICT_FAIL, "what was seen (2 times)");
+  e = good();
+  add_finding(&e, "probe", "stale-cpu", false);
+  expect(e, "invariant-interrupts", VERDICT_PASS, "");
+}
+
+Test(check, the_same_kind_from_another_source_is_another_finding)
+{
+  struct evidence e = good();
+  add_finding(&e, "run", "no-junk-on-kalloc", false);
+  expect(e, "invariant-contents", VERDICT_PASS, "");
+  e = good();
+  add_finding(&e, "probe", "no-junk-on-kalloc", false);
+  expect(e, "invariant-contents", VERDICT_FAIL, "what was seen");
+}
+
+Test(check, a_cycle_of_locks_alone_is_a_note)
+{
+  struct evidence e = good();
+  add_finding(&e, "probe", "lock-cycle", true);
+  expect(e, "invariant-lock-order", VERDICT_PASS, "note: what was seen");
+  e = good();
+  add_finding(&e, "probe", "lock-cycle", true);
+  add_finding(&e, "run", "circular-wait", false);
+  expect(e, "invariant-lock-order", VERDICT_FAIL, "note: what was seen");
+}
+
+Test(check, a_trace_that_does_not_repeat_costs_nothing)
+{
+  struct evidence e = good();
+  add_finding(&e, "race", "deadlock", true);
+  expect(e, "invariant-lock-order", VERDICT_PASS, "");
+}
+
+Test(check, an_exploration_that_was_cut_short_is_not_judged)
+{
+  struct evidence e = good();
+  e.explored = false;
+  expect(e, "invariant-lock-order", VERDICT_NOT_JUDGED, "explorer");
+  // ... unless something was found all the same, or nothing is asked of it.
+  e = good();
+  e.explored = false;
+  add_finding(&e, "run", "circular-wait", false);
+  expect(e, "invariant-lock-order", VERDICT_FAIL, "what was seen");
+  e = good();
+  e.explored = false;
+  expect(e, "invariant-lost-pages", VERDICT_PASS, "");
+}
+
+Test(check, a_probe_that_ended_early_reaches_nothing)
+{
+  struct evidence e = good();
+  e.report.phase = WATCH_PAIRS;
+  expect(e, "invariant-contents", VERDICT_NOT_REACHED, "");
+}
+
+Test(check, traffic_is_held_to_its_limit_and_not_below_it)
+{
+  struct evidence e = good();
+  e.report.own.shared = 100;
+  expect(e, "traffic-shared", VERDICT_FAIL, "shared 100 in 100 calls");
+  e = good();
+  e.report.steal.away = 40;
+  expect(e, "traffic-remote", VERDICT_PASS, "");
+  e = good();
+  e.report.steal.away = 41;
+  expect(e, "traffic-remote", VERDICT_FAIL, "away 41 in 100 calls");
+  e = good();
+  e.report.robbed.away = 1;
+  expect(e, "traffic-remote", VERDICT_FAIL, "away 100 in 100 calls");
+}
+
+Test(check, console_lines_must_come_at_line_starts_and_in_order)
+{
+  struct evidence e = good();
+  e.full = true;
+  buf_adds(&e.plain.console, "x ALL TESTS PASSED\n");
+  expect(e, "usertests", VERDICT_FAIL, "no line 'ALL TESTS PASSED'");
+  e = good();
+  e.full = true;
+  buf_adds(&e.plain.console, "usertests starting\nALL TESTS PASSED\n");
+  expect(e, "usertests", VERDICT_PASS, "");
+}
+
+static void expect_error(const char *text, const char *words)
+{
+  char *folder;
+  struct rubric r;
+  struct error err = {0};
+  cr_assert_eq(file_make_temp_dir(NULL, "rubric-", &folder, NULL), 0);
+  char *path = path_join(folder, "r.yaml");
+  cr_assert_eq(file_write(path, text, strlen(text), 0644, NULL), 0);
+  cr_assert_eq(rubric_read(path, &arena, &r, &err), LG_EINPUT);
+  cr_assert(strstr(err.message, words) != NULL, "%s", err.message);
+  error_release(&err);
+  file_remove_tree(folder, NULL);
+  free(folder);
+  free(path);
+}
+
+Test(check, a_rubric_with_a_mistake_says_where)
+{
+#define ONE(more)                   \
+  "title: T\nobject: {}\nchecks:\n" \
+  "  - {id: a, title: A, kind: build, marks: 1, hint: H}\n" more
+  expect_error(ONE("  - {id: a, title: A, kind: boot, marks: 1, hint: H}\n"),
+               "r.yaml:5:5: check 'a' is there twice");
+  expect_error(ONE("  - {id: b, title: A, kind: boot, marks: 1, hint: H, "
+                   "needs: [c]}\n"),
+               "r.yaml:5:5: needs 'c'");
+  expect_error(ONE("  - {id: b, title: A, kind: bot, marks: 1, hint: H}\n"),
+               "r.yaml:5:");
+  expect_error(ONE("  - {id: b, title: A, kind: boot, marks: -1, hint: H}\n"),
+               "r.yaml:5:");
+}
