@@ -42,7 +42,7 @@ int course_step(struct objects *o, const struct commit_step *step,
   if (rc == 0 && step->patch)
     rc = file_read(step->patch, PATCH_MAX_BYTES, &diff, err);
   if (rc == 0 && step->patch)
-    rc = source_patch(o, &work, step->patch, buf_str(&diff), diff.len, err);
+    rc = source_patch(o, &work, step->patch, buf_str(&diff), err);
   if (rc == 0)
     rc = edits_apply(&work, step->edits.items, step->edits.count, NULL, 0, err);
   if (rc == 0) {

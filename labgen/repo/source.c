@@ -102,15 +102,68 @@ static int take_index(struct objects *o, git_index *index, struct tree *tree,
   return 0;
 }
 
+// The path in a "--- " or "+++ " line without its first part, as patch -p1
+// takes it; empty for /dev/null.
+static void path_of(const char *line, struct buf *ret)
+{
+  const char *path = line + 4;
+  size_t len = strcspn(path, "\t\r\n");
+  const char *slash = memchr(path, '/', len);
+  buf_truncate(ret, 0);
+  if (slash && !(len == 9 && memcmp(path, "/dev/null", 9) == 0))
+    buf_add(ret, slash + 1, (size_t)(path + len - slash - 1));
+}
+
+static const char *next_line(const char *line)
+{
+  line += strcspn(line, "\n");
+  return *line ? line + 1 : line;
+}
+
+// Copies a diff, with the header of git's own diffs put before each file that
+// has none: libgit2 reads no others.
+static void add_headers(const char *diff, struct buf *ret)
+{
+  struct buf old = BUF_INIT, new = BUF_INIT;
+  bool headed = false;  // a header of git's stands before this line
+  for (const char *line = diff; *line; line = next_line(line)) {
+    const char *second = next_line(line);
+    headed = headed || strncmp(line, "diff --git ", 11) == 0;
+    if (strncmp(line, "--- ", 4) == 0 && strncmp(second, "+++ ", 4) == 0 &&
+        strncmp(next_line(second), "@@ -", 4) == 0) {
+      path_of(line, &old);
+      path_of(second, &new);
+      if (!headed) {
+        const char *path = buf_str(new.len ? &new : &old);
+        buf_addf(ret, "diff --git a/%s b/%s\n", path, path);
+        if (!old.len || !new.len)
+          buf_addf(ret, "%s file mode 100644\n", old.len ? "deleted" : "new");
+        buf_addf(ret, old.len ? "--- a/%s\n" : "--- /dev/null%s\n",
+                 buf_str(&old));
+        buf_addf(ret, new.len ? "+++ b/%s\n" : "+++ /dev/null%s\n",
+                 buf_str(&new));
+        line = second;
+        continue;
+      }
+      headed = false;
+    }
+    buf_add(ret, line, (size_t)(second - line));
+  }
+  buf_release(&old);
+  buf_release(&new);
+}
+
 int source_patch(struct objects *o, struct tree *tree, const char *path,
-                 const char *diff, size_t len, struct error *err)
+                 const char *diff, struct error *err)
 {
   git_diff *parsed = NULL;
   git_tree *before = NULL;
   git_index *after = NULL;
   git_oid id;
+  struct buf headed = BUF_INIT;
   int rc = 0;
-  if (git_diff_from_buffer(&parsed, diff, len))
+  add_headers(diff, &headed);
+  if (git_diff_from_buffer(&parsed, buf_str(&headed), headed.len))
     rc = git_failed(err, LG_EINPUT, path);
   else if (git_diff_num_deltas(parsed) == 0)
     rc = error_set(err, LG_EINPUT,
@@ -128,6 +181,7 @@ int source_patch(struct objects *o, struct tree *tree, const char *path,
   git_index_free(after);
   git_tree_free(before);
   git_diff_free(parsed);
+  buf_release(&headed);
   return rc;
 }
 

@@ -14,10 +14,11 @@
 int source_git(const char *repository, const char *commit, struct tree *tree,
                struct error *err);
 
-// Applies a unified diff to the tree; `path` is the diff's name for messages.
+// Applies a unified diff to the tree, made by git or by diff -u of two folders
+// (the first part of each path is left out); `path` is its name for messages.
 // The tree is unchanged on failure. LG_EINPUT with libgit2's words.
 int source_patch(struct objects *o, struct tree *tree, const char *path,
-                 const char *diff, size_t len, struct error *err);
+                 const char *diff, struct error *err);
 
 // A run of lines of the new text that differs from the old.
 struct changed_lines {
