@@ -107,7 +107,9 @@ $(BUILD)/boot-all: $(call objects,$(BOOT_SRC) $(HELP_SRC)) $(LIB)
 # library's own code and compiled by the tree's own Makefile.
 START := templates/percpu-kalloc/start
 REFERENCE := $(START) $(sort $(wildcard solutions/percpu-kalloc/reference/*))
-KERNELS := build/kernel/start/kernel/kernel
+# ... and the reference with another commit, for what tests want to see.
+CHANGED := $(notdir $(wildcard tests/kernels/*))
+KERNELS := $(patsubst %,build/kernel/%/kernel/kernel,start reference $(CHANGED))
 sources = $(wildcard $(shell \
   git ls-files -co --exclude-standard $(1) 2>/dev/null || find $(1) -type f))
 
@@ -115,6 +117,12 @@ build/kernel/start/kernel/kernel: COMMITS := $(START)
 build/kernel/start/kernel/kernel: $(call sources,templates/base $(START))
 build/kernel/reference/kernel/kernel: COMMITS := $(REFERENCE)
 build/kernel/reference/kernel/kernel: $(call sources,templates/base $(REFERENCE))
+define changed-kernel
+build/kernel/$(1)/kernel/kernel: COMMITS := $(REFERENCE) tests/kernels/$(1)
+build/kernel/$(1)/kernel/kernel: \
+  $(call sources,templates/base $(REFERENCE) tests/kernels/$(1))
+endef
+$(foreach name,$(CHANGED),$(eval $(call changed-kernel,$(name))))
 build/kernel/%/kernel/kernel: | $(BUILD)/tool-tree
 	@echo "kernel $*"
 	$(Q)$(BUILD)/tool-tree build/kernel/$* templates/base $(COMMITS)

@@ -81,13 +81,12 @@ static bool is_fence(uint32_t insn)
   return (insn & (MASK_OPCODE | MASK_WIDTH)) == OPCODE_FENCE;
 }
 
-// An amoswap that forgets the old value, or a store of a zero word.
+// An amoswap, or a store of a zero word: both are used to free a lock.
 static bool is_freeing(uint32_t insn)
 {
-  if ((insn & MASK_OPCODE) == OPCODE_AMO)
-    return (insn & MASK_RD) == 0;
-  return (insn & (MASK_OPCODE | MASK_WIDTH | MASK_RS2)) ==
-         (OPCODE_STORE | WIDTH_WORD);
+  return (insn & MASK_OPCODE) == OPCODE_AMO ||
+         (insn & (MASK_OPCODE | MASK_WIDTH | MASK_RS2)) ==
+             (OPCODE_STORE | WIDTH_WORD);
 }
 
 static bool is_atomic(uint32_t insn)
