@@ -33,7 +33,9 @@ static bool read_name(const struct guest *guest, uint64_t lock,
       return false;
     if (ret[len] == 0)
       return len > 0;
-    if (ret[len] <= ' ' || ret[len] > '~' || ret[len] == '[')
+    if (ret[len] == ' ')
+      ret[len] = '_';  // a name is one word of a line
+    if (ret[len] < '!' || ret[len] > '~' || ret[len] == '[')
       return false;
   }
   return false;

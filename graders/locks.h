@@ -15,7 +15,8 @@
 
 struct lock_name {
   uint64_t lock;
-  // The name that initlock() was given, when it is short and printable ASCII.
+  // The name that initlock() was given, when it is short and printable ASCII,
+  // with _ for a blank.
   // Otherwise a name that no lock can have, in brackets: "[kmem+0x30]" for a
   // place in a variable of the kernel, or "[0x87f5a000]".
   char name[LOCK_NAME_BYTES];
