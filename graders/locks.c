@@ -42,7 +42,7 @@ static bool read_name(const struct guest *guest, uint64_t lock,
 }
 
 // The variable of the kernel that an address lies in, or NULL.
-static const struct object_symbol *variable_at(const struct object *kernel,
+static const struct object_symbol *variable_at(const struct binary *kernel,
                                                uint64_t address)
 {
   for (size_t i = 0; i < kernel->symbol_count; i++) {
@@ -54,7 +54,7 @@ static const struct object_symbol *variable_at(const struct object *kernel,
   return NULL;
 }
 
-static void name_by_place(const struct object *kernel, uint64_t lock,
+static void name_by_place(const struct binary *kernel, uint64_t lock,
                           char ret[LOCK_NAME_BYTES])
 {
   enum { SYMBOL_MAX = LOCK_NAME_BYTES - 14 };
@@ -78,7 +78,7 @@ static int by_lock(const void *a, const void *b)
 }
 
 void lock_names_read(const struct plugin_interval *interval,
-                     const struct object *kernel, const struct guest *guest,
+                     const struct binary *kernel, const struct guest *guest,
                      struct lock_names *ret)
 {
   struct lock_names n = {0};

@@ -32,7 +32,7 @@ struct lock_names {
 // the lock of a pipe that has gone since has none. `guest` may be NULL. *ret is
 // the caller's (lock_names_release()).
 void lock_names_read(const struct plugin_interval *interval,
-                     const struct object *kernel, const struct guest *guest,
+                     const struct binary *kernel, const struct guest *guest,
                      struct lock_names *ret);
 
 // Safe on a zeroed struct.

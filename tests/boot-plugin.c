@@ -35,7 +35,7 @@
 
 // A boot with the plugin, its end awaited.
 struct run {
-  struct object kernel, part;
+  struct binary kernel, part;
   struct guest guest;
   struct plugin_channel channel;
   struct boot *boot;
@@ -237,7 +237,7 @@ Test(plugin, intervals_end_at_control_p_and_locks_have_names)
   cr_expect_eq(traffic.shared, 0);
 
   locks_print(in, &names, &text);
-  cr_expect_not_null(strstr(text.data, "\nLS kmem1 acq "));
+  cr_expect_not_null(strstr(text.data, "LS kmem1 acq "));
   cr_expect_not_null(strstr(text.data, "\nLSH hart 1 kmem1 acq "));
   cr_expect_not_null(strstr(text.data, "LS time acq "), "%s", text.data);
   cr_expect_not_null(strstr(text.data, " maxspins "));
@@ -325,7 +325,7 @@ Test(plugin, work_of_programs_does_not_depend_on_the_run)
 
 Test(plugin, a_kernel_without_the_symbols_is_refused)
 {
-  struct object part;
+  struct binary part;
   struct error err = {0};
   struct buf text = BUF_INIT;
 
