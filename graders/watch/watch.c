@@ -348,7 +348,8 @@ void *__wrap_memset(void *to, int byte, uint count)
     if (byte == JUNK_FREE)
       __atomic_fetch_or(&page_state[i], PAGE_JUNKED, __ATOMIC_RELAXED);
     else if ((state & PAGE_JUNKED) &&
-             !watch_filled(to, JUNK_FREE, LINKS_BYTES, 0))
+             !watch_filled(to, JUNK_FREE, LINKS_BYTES,
+                           watch_report.phase == WATCH_PAIRS))
       watch_find(WATCH_PAGE_CHANGED, CALLER, (uint64)to, 0, 0);
   }
   return __real_memset(to, byte, count);
