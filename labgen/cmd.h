@@ -21,7 +21,9 @@ struct command {
   X(help)                  \
   X(build)                 \
   X(show)                  \
-  X(explore) X(verify)
+  X(explore)               \
+  X(verify)                \
+  X(doctor)
 
 #define LABGEN_DECLARE(name) extern const struct command cmd_##name;
 LABGEN_COMMANDS(LABGEN_DECLARE)

@@ -473,7 +473,6 @@ Test(file, data_is_where_the_environment_says)
   cr_assert_null(dir);
   cr_assert_not_null(strstr(err.message, "LABGEN_DATA"));
   file_mkdirs(at("templates"), NULL);
-  file_mkdirs(at("solutions"), NULL);
   file_mkdirs(at("graders"), NULL);
   cr_assert_eq(data_dir(&dir, NULL), 0);
   cr_assert_str_eq(dir, base);

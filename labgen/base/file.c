@@ -210,7 +210,7 @@ int file_make_temp_dir(const char *parent, const char *prefix, char **ret_path,
 // Whether `dir` holds what data_dir() looks for.
 static bool is_data_dir(const char *dir)
 {
-  static const char *const parts[] = {"templates", "solutions", "graders"};
+  static const char *const parts[] = {"templates", "graders"};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
     char *path = path_join(dir, parts[i]);
     bool there = file_exists(path);
@@ -253,8 +253,8 @@ int data_dir(const char **ret_path, struct error *err)
   if (named && *named) {
     if (!is_data_dir(named))
       return error_set(err, LG_ENOTFOUND,
-                       "LABGEN_DATA names %s, which lacks templates/, "
-                       "solutions/ or graders/",
+                       "LABGEN_DATA names %s, which lacks templates/ or "
+                       "graders/",
                        named);
     *ret_path = named;
     return 0;
@@ -263,8 +263,8 @@ int data_dir(const char **ret_path, struct error *err)
     found = find_data_dir();
   if (!found)
     return error_set(err, LG_ENOTFOUND,
-                     "cannot find labgen's templates/, solutions/ and "
-                     "graders/ beside the program; set LABGEN_DATA to the "
+                     "cannot find labgen's templates/ and graders/ beside the "
+                     "program; set LABGEN_DATA to the "
                      "folder that holds them");
   *ret_path = found;
   return 0;

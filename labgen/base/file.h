@@ -51,9 +51,9 @@ bool file_exists(const char *path);
 // "a/b" from "a" and "b"; an absolute `name` is returned alone. Caller owns it.
 char *path_join(const char *dir, const char *name);
 
-// The folder that holds templates/, solutions/ and graders/: $LABGEN_DATA, or
-// the source tree that the running program was built in, or where
-// `make install` put them. Borrowed, valid for the life of the program.
+// The folder that holds templates/ and graders/ (and, where the course is
+// installed, solutions/): $LABGEN_DATA, or the source tree that the running
+// program was built in, or where `make install` put them. Borrowed, valid for the life of the program.
 // LG_ENOTFOUND when there is none.
 int data_dir(const char **ret_path, struct error *err);
 
