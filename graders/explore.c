@@ -124,6 +124,24 @@ static int find_program(struct run *r, struct error *err)
   return 0;
 }
 
+static int check_program(const struct run *r, struct error *err)
+{
+  struct buf names = BUF_INIT;
+  for (size_t i = 0; r->o->program && i < r->lab.programs; i++) {
+    if (strcmp(r->lab.program[i].name, r->o->program) == 0) {
+      buf_release(&names);
+      return 0;
+    }
+    buf_addf(&names, "%s%s", i ? ", " : "", r->lab.program[i].name);
+  }
+  if (!r->o->program)
+    return 0;
+  int rc = error_set(err, LG_EUSAGE, "there is no program '%s' but %s",
+                     r->o->program, buf_str(&names));
+  buf_release(&names);
+  return rc;
+}
+
 static int prepare(struct run *r, struct error *err)
 {
   const char *data;
@@ -135,6 +153,8 @@ static int prepare(struct run *r, struct error *err)
                     : path_join(data, "graders/percpu-kalloc-explore.yaml");
   r->runtime = path_join(data, "graders/explore/rt");
   rc = ex_lab_read(r->lab_path, &r->lab, err);
+  if (rc == 0)
+    rc = check_program(r, err);
   if (rc == 0)
     rc = find_source(r, err);
   if (rc == 0)
@@ -153,15 +173,22 @@ static int prepare(struct run *r, struct error *err)
   return explore_compile(&request, &r->object, err);
 }
 
-static void add_command(const struct run *r, int part, int parts,
+// What one child does: explore a part, or take findings up from a file.
+struct job {
+  int part, parts;
+  const char *findings;  // file; NULL: explore
+  bool finish;           // make findings small and record them
+};
+
+static void add_command(const struct run *r, const struct job *job,
                         struct argv *a)
 {
   const struct explore_options *o = r->o;
   argv_add(a, r->program);
   argv_addf(a, "--object=%s", r->object);
   argv_addf(a, "--lab=%s", r->lab_path);
-  argv_addf(a, "--part=%d", part);
-  argv_addf(a, "--parts=%d", parts);
+  argv_addf(a, "--part=%d", job->part);
+  argv_addf(a, "--parts=%d", job->parts);
   argv_addf(a, "--bound=%d", o->bound);
   argv_addf(a, "--most=%u",
             o->schedules_most ? o->schedules_most : EXPLORE_SCHEDULES);
@@ -171,18 +198,22 @@ static void add_command(const struct run *r, int part, int parts,
             (long long)(o->time_ms ? o->time_ms : GUARD_MS));
   if (o->program)
     argv_addf(a, "--program=%s", o->program);
-  if (o->replay)
-    argv_addf(a, "--replay=%s", o->replay);
+  if (job->findings)
+    argv_addf(a, "--replay=%s", job->findings);
+  if (job->finish && !o->replay)
+    argv_add(a, "--shrink");
+  if (job->finish)
+    argv_add(a, "--record");
 }
 
-static int start(const struct run *r, int part, int parts, struct child **ret,
+static int start(const struct run *r, const struct job *job, struct child **ret,
                  struct error *err)
 {
-  const char *shown[] = {r->program, r->lab_path, r->object, r->o->replay,
+  const char *shown[] = {r->program, r->lab_path, r->object, job->findings,
                          NULL};
   struct sandbox box = {.off = !r->o->sandbox, .read_only = shown};
   struct argv command = {0}, a = {0};
-  add_command(r, part, parts, &command);
+  add_command(r, job, &command);
   sandbox_argv(&box, argv_list(&command), &a);
   int64_t time_ms = r->o->time_ms ? r->o->time_ms : GUARD_MS;
   struct child_spec spec = {
@@ -241,18 +272,13 @@ static int collect(const struct child *child, struct explore_result *ret,
   return rc;
 }
 
-static int run_children(const struct run *r, struct explore_result *ret,
-                        struct error *err)
+static int run_jobs(const struct run *r, const struct job *jobs, int count,
+                    struct explore_result *ret, struct error *err)
 {
   struct child *child[JOBS_MOST] = {0};
-  int jobs = r->o->jobs < 1 || r->o->replay ? 1 : r->o->jobs;
   int running = 0, rc = 0;
-  if (jobs > JOBS_MOST)
-    jobs = JOBS_MOST;
-  for (int i = 0; i < jobs && rc == 0; i++) {
-    rc = start(r, i, jobs, &child[i], err);
-    running += rc == 0;
-  }
+  for (; running < count && rc == 0; running += rc == 0)
+    rc = start(r, &jobs[running], &child[running], err);
   for (bool all = false; rc == 0 && !all;) {
     rc = children_poll(child, (size_t)running, 0, err);
     all = true;
@@ -266,6 +292,77 @@ static int run_children(const struct run *r, struct explore_result *ret,
   return rc;
 }
 
+// Writes findings as a list for a child to take up.
+static int write_list(json_t *list, const char *path, struct error *err)
+{
+  char *text = json_dumps(list, JSON_COMPACT);
+  int rc = text ? file_write(path, text, strlen(text), 0644, err)
+                : error_set(err, LG_EHARNESS, "findings are no text");
+  free(text);
+  json_decref(list);
+  return rc;
+}
+
+// Of findings from several children, the best ones are known only now.
+static int finish(const struct run *r, struct explore_result *ret,
+                  struct error *err)
+{
+  struct stories *s = &ret->stories;
+  json_t *list = json_array();
+  size_t kept = 0;
+  for (size_t i = 0; i < s->findings; i++) {
+    // A crash of a child has no schedule that could be repeated.
+    if (s->finding[i].key == UINT64_MAX) {
+      s->finding[kept++] = s->finding[i];
+      continue;
+    }
+    json_array_append_new(list, story_write(&s->finding[i]));
+    story_release(&s->finding[i]);
+  }
+  bool any = kept < s->findings;
+  s->findings = kept;
+  char *path = path_join(r->dir, "findings.json");
+  struct job job = {.parts = 1, .findings = path, .finish = true};
+  int rc = write_list(list, path, err);
+  if (rc == 0 && any)
+    rc = run_jobs(r, &job, 1, ret, err);
+  free(path);
+  return rc;
+}
+
+static int run_all(const struct run *r, struct explore_result *ret,
+                   struct error *err)
+{
+  struct job jobs[JOBS_MOST];
+  int count = r->o->jobs < 1           ? 1
+              : r->o->jobs > JOBS_MOST ? JOBS_MOST
+                                       : r->o->jobs;
+  for (int i = 0; i < count; i++)
+    jobs[i] = (struct job){.part = i, .parts = count, .finish = count == 1};
+  int rc = run_jobs(r, jobs, count, ret, err);
+  return rc < 0 || count == 1 ? rc : finish(r, ret, err);
+}
+
+// Repeats the finding of a file.
+static int run_replay(const struct run *r, struct explore_result *ret,
+                      struct error *err)
+{
+  json_error_t where;
+  json_t *j = json_load_file(r->o->replay, 0, &where);
+  if (!j)
+    return error_at(err, LG_EINPUT, r->o->replay, (size_t)where.line,
+                    (size_t)where.column, "%s", where.text);
+  json_t *list = json_array();
+  json_array_append_new(list, j);
+  char *path = path_join(r->dir, "findings.json");
+  struct job job = {.parts = 1, .findings = path, .finish = true};
+  int rc = write_list(list, path, err);
+  if (rc == 0)
+    rc = run_jobs(r, &job, 1, ret, err);
+  free(path);
+  return rc;
+}
+
 int explore(const struct explore_options *options, struct explore_result *ret,
             struct error *err)
 {
@@ -275,7 +372,8 @@ int explore(const struct explore_options *options, struct explore_result *ret,
   int rc = prepare(&r, err);
   result.compile_ms = clock_ms() - start_ms;
   if (rc == 0)
-    rc = run_children(&r, &result, err);
+    rc = options->replay ? run_replay(&r, &result, err)
+                         : run_all(&r, &result, err);
   result.explore_ms = clock_ms() - start_ms - result.compile_ms;
   for (size_t i = 0; i < result.stories.coverages; i++)
     result.cut |= result.stories.coverage[i].cut;

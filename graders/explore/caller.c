@@ -50,7 +50,7 @@ static void mark(struct machine *m, const struct thread *t, int page)
 {
   uint64_t *w = (uint64_t *)image_page_at(m->im, page);
   image_fill(m->im, page, CALLER_BYTE);
-  w[0] = 0xa110ca7ed0000000u + (uint64_t)machine_id(m, t);
+  w[0] = EX_CALLER_MARK + (uint64_t)machine_id(m, t);
   w[1] = (uint64_t)page;
   machine_caller_writes(m, page);
 }
@@ -58,7 +58,7 @@ static void mark(struct machine *m, const struct thread *t, int page)
 static bool mark_is_there(struct machine *m, const struct thread *t, int page)
 {
   const uint64_t *w = (const uint64_t *)image_page_at(m->im, page);
-  return w[0] == 0xa110ca7ed0000000u + (uint64_t)machine_id(m, t) &&
+  return w[0] == EX_CALLER_MARK + (uint64_t)machine_id(m, t) &&
          w[1] == (uint64_t)page && image_last_byte(m->im, page) == CALLER_BYTE;
 }
 
@@ -298,5 +298,6 @@ void caller_learn(struct thread *t)
 // Takes every page that there is, to see whether all are there.
 void caller_drain(struct thread *t)
 {
+  machine_event(the_machine, EV_DRAINS, NULL, NULL, 0);
   do_alloc_all(the_machine, t, 0);
 }

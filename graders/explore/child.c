@@ -18,7 +18,9 @@
 #include "graders/explore/story.h"
 #include "labgen/base/alloc.h"
 
-enum { TICK_MS = 50, STUCK_TICKS = 6 };
+// CPU time without an access of memory that is taken for a loop without end;
+// less of it when one was seen already.
+enum { TICK_MS = 10, STUCK_TICKS = 20, STUCK_AGAIN = 3 };
 
 static double now_s(void)
 {
@@ -62,7 +64,7 @@ static void on_tick(int signo)
     return;
   last_step = m->hb.step;
   last_round = m->hb.round;
-  if (stuck >= STUCK_TICKS) {
+  if (stuck >= (m->dead_loops ? STUCK_AGAIN : STUCK_TICKS)) {
     stuck = 0;
     machine_signal(m, 0, NULL);
   }
@@ -90,8 +92,11 @@ static void catch_signals(void)
 // ---- what to do -------------------------------------------------------------
 
 struct task {
-  const char *object, *lab_path, *program, *replay;
-  int part, parts;  // explore programs number part, part + parts, ...
+  const char *object, *lab_path, *program;
+  const char *replay;  // file with a list of findings
+  bool shrink;         // make findings small
+  bool record;         // write down their events
+  int part, parts;     // explore programs number part, part + parts, ...
   struct search_options search;
 };
 
@@ -100,6 +105,8 @@ static const struct option options[] = {
     {"lab", required_argument, NULL, 'l'},
     {"program", required_argument, NULL, 'p'},
     {"replay", required_argument, NULL, 'r'},
+    {"shrink", no_argument, NULL, 'S'},
+    {"record", no_argument, NULL, 'E'},
     {"part", required_argument, NULL, 'i'},
     {"parts", required_argument, NULL, 'n'},
     {"bound", required_argument, NULL, 'b'},
@@ -126,6 +133,12 @@ static bool read_options(int argc, char **argv, struct task *t)
       break;
     case 'r':
       t->replay = optarg;
+      break;
+    case 'S':
+      t->shrink = true;
+      break;
+    case 'E':
+      t->record = true;
       break;
     case 'i':
       t->part = atoi(optarg);
@@ -165,51 +178,60 @@ static void explore(const struct task *t, struct machine *m,
       if (unit % t->parts != t->part ||
           (t->program && strcmp(t->program, p->name) != 0))
         continue;
-      search_program(m, p, lab->hart_set[set], &t->search, r);
+      search_program(m, p, lab->hart_set[set], unit, &t->search, r);
     }
   }
   search_conclude(m, r);
-  for (size_t i = 0; i < r->findings; i++) {
-    if (!time_is_up())
-      search_minimise(m, &r->finding[i]);
-    search_record(m, &r->finding[i]);
-  }
 }
 
-static int replay(const struct task *t, struct machine *m, struct result *r,
-                  struct error *err)
+// A finding that another process or an earlier run has found.
+static void take_up(const struct story *s, struct result *r)
+{
+  GROW(r->finding, r->findings, r->findings_room);
+  struct finding *f = &r->finding[r->findings++];
+  *f = (struct finding){
+      .report = {.kind = s->kind, .key = s->key},
+      .program = s->program,
+      .unit = s->unit,
+      .at_boot = s->at_boot,
+      .preemptions = s->preemptions,
+      .steps = s->steps,
+      .schedule = s->schedule,
+      .choices = s->choices,
+      .points = s->points,
+  };
+  memcpy(f->harts, s->harts, sizeof f->harts);
+  memcpy(f->choice, s->choice, sizeof f->choice);
+  memcpy(f->point, s->point, sizeof f->point);
+}
+
+// Reads a list of findings. What they own lives as long as this process.
+static int read_findings(const char *path, struct result *r, struct error *err)
 {
   json_error_t where;
-  json_t *j = json_load_file(t->replay, 0, &where);
-  struct story s;
-  if (!j)
-    return error_at(err, LG_EINPUT, t->replay, (size_t)where.line,
+  json_t *list = json_load_file(path, 0, &where);
+  int rc = 0;
+  if (!list)
+    return error_at(err, LG_EINPUT, path, (size_t)where.line,
                     (size_t)where.column, "%s", where.text);
-  int rc = story_read(j, &s, err);
-  json_decref(j);
-  if (rc < 0)
-    return rc;
-  struct finding f = {
-      .report = {.kind = s.kind, .key = s.key},
-      .program = s.program,
-      .at_boot = s.at_boot,
-      .preemptions = s.preemptions,
-      .steps = s.steps,
-      .schedule = s.schedule,
-      .choices = s.choices,
-      .points = s.points,
-  };
-  memcpy(f.harts, s.harts, sizeof f.harts);
-  memcpy(f.choice, s.choice, sizeof f.choice);
-  memcpy(f.point, s.point, sizeof f.point);
-  search_record(m, &f);
-  for (int i = 0; i < m->reports; i++) {
-    if (m->report[i].kind == s.kind && m->report[i].key == s.key)
-      f.report = m->report[i];
+  for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
+    struct story s;
+    rc = story_read(json_array_get(list, i), &s, err);
+    if (rc == 0)
+      take_up(&s, r);
   }
-  GROW(r->finding, r->findings, r->findings_room);
-  r->finding[r->findings++] = f;
-  return 0;
+  json_decref(list);
+  return rc;
+}
+
+static void finish(const struct task *t, struct machine *m, struct result *r)
+{
+  for (size_t i = 0; i < r->findings; i++) {
+    if (t->shrink && !time_is_up())
+      search_minimise(m, &r->finding[i]);
+    if (t->record)
+      search_record(m, &r->finding[i]);
+  }
 }
 
 static int run(const struct task *t, struct error *err)
@@ -225,11 +247,12 @@ static int run(const struct task *t, struct error *err)
   if (rc == 0)
     rc = machine_open(&m, &im, &lab, err);
   if (rc == 0 && t->replay)
-    rc = replay(t, &m, &r, err);
+    rc = read_findings(t->replay, &r, err);
   else if (rc == 0)
     explore(t, &m, &lab, &r);
   if (rc < 0)
     return rc;
+  finish(t, &m, &r);
   json_t *j = stories_write(&m, &r);
   if (!j || json_dumpf(j, stdout, JSON_COMPACT) != 0 || fflush(stdout) != 0)
     return error_set(err, LG_EIO, "cannot write the result");

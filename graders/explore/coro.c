@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "labgen/base/alloc.h"
 
@@ -17,20 +16,18 @@
 
 char *coro_stack_new(void)
 {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  char *low = mmap(NULL, page + CORO_STACK_BYTES, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (low == MAP_FAILED || mprotect(low, page, PROT_NONE) != 0)
+  char *low = mmap(NULL, CORO_GUARD_BYTES + CORO_STACK_BYTES,
+                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (low == MAP_FAILED || mprotect(low, CORO_GUARD_BYTES, PROT_NONE) != 0)
     __builtin_trap();
-  return low + page;
+  return low + CORO_GUARD_BYTES;
 }
 
 void coro_stack_free(char *stack)
 {
   if (!stack)
     return;
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  munmap(stack - page, page + CORO_STACK_BYTES);
+  munmap(stack - CORO_GUARD_BYTES, CORO_GUARD_BYTES + CORO_STACK_BYTES);
 }
 
 // The registers that a function must preserve go onto the old stack, and come

@@ -4,14 +4,14 @@
 
 #include <stddef.h>
 
-enum { CORO_STACK_BYTES = 64 * 1024 };
+enum { CORO_STACK_BYTES = 64 * 1024, CORO_GUARD_BYTES = 4096 };
 
 // Where a coroutine goes on. Zeroed: nowhere yet.
 struct coro {
   void *sp;
 };
 
-// A stack of CORO_STACK_BYTES with a page below it that may not be touched, so
+// A stack of CORO_STACK_BYTES with CORO_GUARD_BYTES below it that may not be touched, so
 // that endless recursion is a fault. Returns the lowest usable byte; the
 // caller gives it back with coro_stack_free(). Aborts when there is no memory.
 char *coro_stack_new(void);

@@ -133,9 +133,12 @@ static void too_long(struct machine *m, struct thread *t, const void *pc)
     others_stuck |= u != t && !m->alone && u->state != THREAD_ENDED &&
                     u->state != THREAD_READY;
   }
-  if (t->spins && others_stuck)
+  if (t->spins && others_stuck) {
+    m->endless = MACHINE_ENDLESS_AGAIN;
     machine_report(m, EX_DEADLOCK, machine_relative(m, pc), pc, NULL, true,
                    "harts wait for each other, one of them in a loop");
+  }
+  m->endless = MACHINE_ENDLESS_AGAIN;
   machine_report(m, EX_ENDLESS, t->spins, pc, NULL, true,
                  t->spins ? "a loop waits for a change that nobody makes"
                           : "a call does not end");
@@ -149,8 +152,7 @@ static void count_access(struct machine *m, struct thread *t, const void *pc)
   t->accesses++;
   if (++t->burst < MACHINE_BURST)
     return;
-  uint32_t most =
-      t->in_call || !m->alone ? MACHINE_ENDLESS : 100 * MACHINE_ENDLESS;
+  uint32_t most = t->in_call || !m->alone ? m->endless : 100 * MACHINE_ENDLESS;
   if (t->accesses > most)
     too_long(m, t, pc);
   machine_yield(m, t);

@@ -367,6 +367,7 @@ static bool initialise(struct machine *m, const struct ex_program *program,
   m->reports = 0;
   m->notes = 0;
   m->doubtful_page = -1;
+  m->endless = MACHINE_ENDLESS;
   m->allocs = m->frees = (struct machine_use){0};
   memset(&m->locks, 0, sizeof m->locks);
   memset(m->caller_lock, 0, sizeof m->caller_lock);
@@ -428,6 +429,17 @@ void machine_close(struct machine *m)
   the_machine = NULL;
 }
 
+// Whether the state is good enough to run programs from, whatever was found.
+static bool can_go_on(const struct machine *m)
+{
+  for (int i = 0; i < m->reports; i++) {
+    enum ex_kind kind = m->report[i].kind;
+    if (kind != EX_FALSE_EMPTY && kind != EX_INTERRUPTS && kind != EX_LOST)
+      return false;
+  }
+  return true;
+}
+
 bool machine_boot(struct machine *m, const struct ex_program *program,
                   const int *harts)
 {
@@ -436,14 +448,12 @@ bool machine_boot(struct machine *m, const struct ex_program *program,
   memcpy(start, m->lists.start, sizeof start);
   memset(m->point, 0, m->im->code_high - m->im->code_low + 1);
   m->new_points = false;
-  bool good = initialise(m, program, harts);
+  initialise(m, program, harts);
   memcpy(m->lists.start, start, sizeof start);
   m->lists.starts = starts;
-  for (int i = 0; good && i < EX_HARTS; i++) {
+  for (int i = 0; i < EX_HARTS && can_go_on(m); i++)
     machine_alone(m, i, caller_before);
-    good = m->reports == 0;
-  }
-  if (!good)
+  if (!can_go_on(m))
     return false;
   image_save(m->im);
   for (int i = 0; i < m->locks.count; i++)
@@ -515,9 +525,14 @@ void machine_signal(struct machine *m, int signo, const void *addr)
 {
   struct thread *t = machine_thread(m);
   const void *pc = t->at;
-  if (signo == 0)
-    machine_report(m, EX_ENDLESS, (uint64_t)pc, pc, NULL, true,
+  if (signo == 0) {
+    m->dead_loops++;
+    machine_report(m, EX_ENDLESS, machine_relative(m, pc), pc, NULL, true,
                    "a loop that accesses no memory does not end");
-  machine_report(m, EX_CRASH, (uint64_t)signo, pc, NULL, true, "%s near %p",
-                 strsignal(signo), (void *)addr);
+  }
+  bool overflow = (uintptr_t)t->stack - (uintptr_t)addr <= CORO_GUARD_BYTES;
+  machine_report(m, EX_CRASH, (uint64_t)signo, pc, NULL, true, "%s",
+                 overflow ? "the stack overflows: functions call each other "
+                            "without end"
+                          : strsignal(signo));
 }

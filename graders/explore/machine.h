@@ -21,12 +21,14 @@
 #include "graders/explore/trace.h"
 
 enum {
-  MACHINE_FRAMES = 32,     // of the call stack that are kept
-  MACHINE_REPORTS = 16,    // in one schedule
-  MACHINE_NOTES = 128,     // in one program
-  MACHINE_SEEN = 4,        // looks that a spinning thread is known by
-  MACHINE_BURST = 1000,    // accesses before a thread makes way for others
-  MACHINE_ENDLESS = 20000  // accesses of one call that never ends
+  MACHINE_FRAMES = 32,      // of the call stack that are kept
+  MACHINE_REPORTS = 16,     // in one schedule
+  MACHINE_NOTES = 128,      // in one program
+  MACHINE_SEEN = 4,         // looks that a spinning thread is known by
+  MACHINE_BURST = 1000,     // accesses before a thread makes way for others
+  MACHINE_ENDLESS = 20000,  // accesses of one call that never ends ...
+  MACHINE_ENDLESS_AGAIN = 2000,  // ... once such a call was seen
+  MACHINE_HOPELESS = 3           // loops without any access: enough is known
 };
 
 enum thread_state {
@@ -137,6 +139,9 @@ struct machine {
 
   struct machine_use allocs, frees;  // of a program that measures
 
+  uint32_t endless;  // MACHINE_ENDLESS or MACHINE_ENDLESS_AGAIN
+  int dead_loops;    // loops without any access that were seen
+
   // page that a call of alloc could have had, if none of the threads in the
   // mask is about to return it; -1: none
   int doubtful_page;
@@ -159,8 +164,8 @@ int machine_open(struct machine *m, struct image *im, const struct ex_lab *lab,
 void machine_close(struct machine *m);
 
 // Initialises the allocator, runs the program's `before` part on these harts,
-// and saves the state. Forgets notes and points. Returns false when a report
-// says why there is nothing to run.
+// and saves the state. Forgets notes and points. What went wrong is in
+// m->report; returns false when nothing can be run after that.
 bool machine_boot(struct machine *m, const struct ex_program *program,
                   const int *harts);
 

@@ -48,12 +48,19 @@ void oracle_after_boot(struct machine *m)
   image_save(m->im);
   struct pages before = m->pages;
   machine_alone(m, 0, caller_drain);
-  int left = pages_free(&m->pages);
+  int lost = 0;
+  for (int i = 0; i < m->pages.count; i++) {
+    if (m->pages.page[i].state == PAGE_FREE) {
+      before.page[i].state = PAGE_LOST;
+      lost++;
+    }
+  }
   image_restore(m->im);
   m->pages = before;
-  if (left > 0 && m->reports == 0)
+  // Lost pages are not spoken of again.
+  if (lost > 0 && m->reports == 0)
     machine_report(m, EX_LOST, 1, NULL, NULL, false,
-                   "%d of %d pages are lost at boot", left, m->pages.count);
+                   "%d of %d pages are lost at boot", lost, m->pages.count);
 }
 
 // ---- after a call -----------------------------------------------------------

@@ -39,15 +39,32 @@ static size_t line_of(const char *s, size_t width)
   return width;
 }
 
-static void text_line(struct buf *b, const char *time, int column, int columns,
-                      size_t width, const char *text, size_t len)
+// A row whose cells are wrapped to `width`.
+static void text_row(const struct table_row *r, size_t number, int columns,
+                     size_t width, struct buf *b)
 {
-  buf_addf(b, "%*s |", TIME_WIDTH, time);
+  struct buf safe[EX_HARTS] = {0};
+  const char *rest[EX_HARTS];
   for (int c = 0; c < columns; c++) {
-    int n = c == column ? (int)len : 0;
-    buf_addf(b, " %.*s%*s |", n, text, (int)width - n, "");
+    add(&safe[c], PRINT_TEXT, buf_str(&r->cell[c]));
+    rest[c] = buf_str(&safe[c]);
   }
-  buf_addc(b, '\n');
+  for (bool first = true, more = true; more; first = false) {
+    more = false;
+    if (first)
+      buf_addf(b, "%*zu |", TIME_WIDTH, number);
+    else
+      buf_addf(b, "%*s |", TIME_WIDTH, "");
+    for (int c = 0; c < columns; c++) {
+      size_t len = line_of(rest[c], width);
+      buf_addf(b, " %.*s%*s |", (int)len, rest[c], (int)(width - len), "");
+      rest[c] += len + (rest[c][len] == ' ');
+      more = more || *rest[c];
+    }
+    buf_addc(b, '\n');
+  }
+  for (int c = 0; c < columns; c++)
+    buf_release(&safe[c]);
 }
 
 static void text_rule(struct buf *b, int columns, size_t width)
@@ -77,19 +94,8 @@ static void text_table(const struct table *t, int total, struct buf *b)
   }
   buf_addc(b, '\n');
   text_rule(b, columns, width);
-  for (size_t i = 0; i < t->rows; i++) {
-    struct buf safe = BUF_INIT;
-    add(&safe, PRINT_TEXT, buf_str(&t->row[i].text));
-    char time[24];
-    snprintf(time, sizeof time, "%zu", i + 1);
-    for (const char *s = buf_str(&safe); *s;) {
-      size_t len = line_of(s, width);
-      text_line(b, time, t->row[i].column, columns, width, s, len);
-      s += len + (s[len] == ' ');
-      time[0] = '\0';
-    }
-    buf_release(&safe);
-  }
+  for (size_t i = 0; i < t->rows; i++)
+    text_row(&t->row[i], i + 1, t->columns, width, b);
 }
 
 // ---- the table as Markdown and HTML -----------------------------------------
@@ -107,8 +113,7 @@ static void markdown_table(const struct table *t, struct buf *b)
     buf_addf(b, "| %zu |", i + 1);
     for (int c = 0; c < t->columns; c++) {
       buf_addc(b, ' ');
-      if (c == t->row[i].column)
-        add(b, PRINT_MARKDOWN, buf_str(&t->row[i].text));
+      add(b, PRINT_MARKDOWN, buf_str(&t->row[i].cell[c]));
       buf_adds(b, " |");
     }
     buf_addc(b, '\n');
@@ -126,8 +131,7 @@ static void html_table(const struct table *t, struct buf *b)
              t->row[i].breaks ? " class=\"breaks\"" : "", i + 1);
     for (int c = 0; c < t->columns; c++) {
       buf_adds(b, "<td>");
-      if (c == t->row[i].column)
-        add(b, PRINT_HTML, buf_str(&t->row[i].text));
+      add(b, PRINT_HTML, buf_str(&t->row[i].cell[c]));
       buf_adds(b, "</td>");
     }
     buf_adds(b, "</tr>\n");
@@ -137,29 +141,40 @@ static void html_table(const struct table *t, struct buf *b)
 
 enum { LANE = 180, STEP = 34, TOP = 40, BOX = 150, LABEL = 24 };
 
-static void svg_row(const struct table *t, size_t i, struct buf *b)
+static void svg_box(const struct table_row *r, size_t i, int column,
+                    struct buf *b)
 {
-  const struct table_row *r = &t->row[i];
-  int x = r->column * LANE + 15, y = TOP + (int)i * STEP;
-  const char *color = r->breaks      ? "#f4b6b6"
-                      : r->waits_for ? "#f6e3a8"
-                                     : "#cfe3f5";
+  int x = column * LANE + 15, y = TOP + (int)i * STEP;
+  const char *text = buf_str(&r->cell[column]);
+  size_t len = strcspn(text, ";(");
+  if (!*text)
+    return;
   buf_addf(b,
            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"24\" rx=\"4\" "
            "fill=\"%s\"/><text x=\"%d\" y=\"%d\">%zu ",
-           x, y, BOX, color, x + 6, y + 16, i + 1);
-  const char *text = buf_str(&r->text);
-  size_t len = strcspn(text, ";(");
+           x, y, BOX,
+           r->breaks      ? "#f4b6b6"
+           : r->waits_for ? "#f6e3a8"
+                          : "#cfe3f5",
+           x + 6, y + 16, i + 1);
   buf_add_html(b, text, len < LABEL ? len : LABEL);
   buf_adds(b, "</text>\n");
+}
+
+static void svg_row(const struct table *t, size_t i, struct buf *b)
+{
+  const struct table_row *r = &t->row[i];
+  for (int c = 0; c < t->columns; c++)
+    svg_box(r, i, c, b);
   if (!r->waits_for || r->holder < 0 || r->holder == r->column)
     return;
+  int x = r->column * LANE + 15, y = TOP + (int)i * STEP + 12;
   int from = r->holder > r->column ? x + BOX : x;
   int to = r->holder * LANE + 15 + (r->holder > r->column ? 0 : BOX);
   buf_addf(b,
            "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"#b00\" "
            "marker-end=\"url(#tip)\"/>\n",
-           from, y + 12, to, y + 12);
+           from, y, to, y);
 }
 
 static void svg(const struct table *t, struct buf *b)
@@ -305,12 +320,10 @@ void print_note(const struct story *s, enum print_format format, struct buf *b)
   buf_release(&line);
 }
 
-// Whether all schedules of the bound were run. A program whose own bound is
-// lower has none there.
 static bool finished(const struct story_coverage *c, int bound)
 {
   for (int b = 0; b <= bound && b < SEARCH_BOUNDS; b++) {
-    if (!c->complete[b] && (c->schedules[b] > 0 || c->cut))
+    if (!c->complete[b])
       return false;
   }
   return true;

@@ -54,48 +54,55 @@ static void use_points(struct machine *m, const struct finding *f)
     m->point[f->point[i] + m->im->base - m->im->code_low] = 1;
 }
 
-static bool better(const struct finding *old, int preemptions, size_t steps)
+// Fewest preemptions first (random schedules last), then fewest steps, then the
+// first program: the same whatever was explored in which process.
+static bool better(const struct finding *old, const struct finding *f)
 {
-  if ((old->preemptions < 0) != (preemptions < 0))
+  if ((old->preemptions < 0) != (f->preemptions < 0))
     return old->preemptions < 0;
-  return preemptions < old->preemptions ||
-         (preemptions == old->preemptions && steps < old->steps);
+  if (f->preemptions != old->preemptions)
+    return f->preemptions < old->preemptions;
+  if (f->steps != old->steps)
+    return f->steps < old->steps;
+  return f->unit < old->unit;
 }
 
-static void fill(struct machine *m, const struct report *what, const int *harts,
-                 const struct chooser *c, int preemptions, struct finding *f)
+// The choices of the schedule that just ran; `c` is NULL when what is reported
+// happened before any schedule.
+static void keep_schedule(const struct machine *m, const struct chooser *c,
+                          struct finding *f)
 {
-  f->report = *what;
-  f->program = *m->program;
-  memcpy(f->harts, harts, sizeof f->harts);
-  f->preemptions = preemptions;
-  f->steps = m->trace.steps;
   f->at_boot = !c;
   f->choices = 0;
-  for (uint32_t i = 0; c && i < c->made_count && i < SEARCH_CHOICES; i++)
+  for (uint32_t i = 0; c && i < c->made_count; i++)
     f->choice[f->choices++] = c->made[i];
   keep_points(m, f);
 }
 
-// Takes down what the schedule that just ran has shown. `c` is NULL for what
-// happened before any schedule.
-static void collect(struct machine *m, const int *harts,
+// Takes down what was reported.
+static void collect(struct machine *m, const int *harts, int unit,
                     const struct chooser *c, struct result *r)
 {
-  int preemptions = !c ? 0 : c->mode == CHOOSE_ALL ? c->spent : -1;
+  static struct finding f;
   if (c && c->made_count > SEARCH_CHOICES)
     return;
   for (int i = 0; i < m->reports; i++) {
-    const struct report *what = &m->report[i];
-    struct finding *f = search_find(r, what);
-    if (f && !better(f, preemptions, m->trace.steps))
+    struct finding *old = search_find(r, &m->report[i]);
+    f.report = m->report[i];
+    f.unit = unit;
+    f.steps = m->trace.steps;
+    f.preemptions = !c ? 0 : c->mode == CHOOSE_ALL ? c->spent : -1;
+    f.schedule = old ? old->schedule : r->schedules;
+    if (old && !better(old, &f))
       continue;
-    if (!f) {
+    f.program = *m->program;
+    memcpy(f.harts, harts, sizeof f.harts);
+    keep_schedule(m, c, &f);
+    if (!old) {
       GROW(r->finding, r->findings, r->findings_room);
-      f = &r->finding[r->findings++];
-      *f = (struct finding){.schedule = r->schedules};
+      old = &r->finding[r->findings++];
     }
-    fill(m, what, harts, c, preemptions, f);
+    *old = f;
   }
 }
 
@@ -159,14 +166,14 @@ void search_conclude(const struct machine *m, struct result *r)
 // How a round of schedules ended.
 enum round { ROUND_DONE, ROUND_CAPPED, ROUND_AGAIN, ROUND_CUT };
 
-static enum round run_round(struct machine *m, const int *harts,
+static enum round run_round(struct machine *m, const int *harts, int unit,
                             const struct search_options *o, uint32_t most,
                             struct result *r, uint64_t *ret_schedules)
 {
   uint64_t n = 0;
   enum round end = ROUND_DONE;
   do {
-    if (n == most) {
+    if (n == most || m->dead_loops >= MACHINE_HOPELESS) {
       end = ROUND_CAPPED;
       break;
     }
@@ -178,7 +185,7 @@ static enum round run_round(struct machine *m, const int *harts,
     n++;
     r->schedules++;
     if (m->reports > 0)
-      collect(m, harts, &chooser, r);
+      collect(m, harts, unit, &chooser, r);
     if (m->new_points) {
       end = ROUND_AGAIN;
       break;
@@ -190,15 +197,17 @@ static enum round run_round(struct machine *m, const int *harts,
 
 // One pass over the bounds. Returns false when it must start again, since new
 // points change which schedules there are.
-static bool run_bounds(struct machine *m, const int *harts,
+static bool run_bounds(struct machine *m, const int *harts, int unit,
                        const struct search_options *o, struct result *r,
                        struct coverage *c)
 {
   int bound = o->bound < m->program->bound ? o->bound : m->program->bound;
+  for (int b = 0; b < SEARCH_BOUNDS; b++)
+    c->complete[b] = b > bound;
   for (int b = 0; b <= bound && b < SEARCH_BOUNDS; b++) {
     choose_init(&chooser, CHOOSE_ALL, b, 0);
     enum round end =
-        run_round(m, harts, o, o->schedules_most, r, &c->schedules[b]);
+        run_round(m, harts, unit, o, o->schedules_most, r, &c->schedules[b]);
     c->complete[b] = end == ROUND_DONE && !chooser.too_deep;
     if (end == ROUND_AGAIN)
       return false;
@@ -210,7 +219,7 @@ static bool run_bounds(struct machine *m, const int *harts,
   for (size_t i = 0; i < 2 && o->random > 0; i++) {
     uint64_t n;
     choose_init(&chooser, modes[i], 3, o->seed);
-    enum round end = run_round(m, harts, o, o->random, r, &n);
+    enum round end = run_round(m, harts, unit, o, o->random, r, &n);
     c->random += n;
     if (end == ROUND_AGAIN)
       return false;
@@ -220,18 +229,18 @@ static bool run_bounds(struct machine *m, const int *harts,
 }
 
 void search_program(struct machine *m, const struct ex_program *program,
-                    const int *harts, const struct search_options *o,
+                    const int *harts, int unit, const struct search_options *o,
                     struct result *r)
 {
   struct coverage c = {.program = program};
   memcpy(c.harts, harts, sizeof c.harts);
-  if (!machine_boot(m, program, harts)) {
-    collect(m, harts, NULL, r);
-  } else {
+  bool good = machine_boot(m, program, harts);
+  collect(m, harts, unit, NULL, r);
+  if (good) {
     for (int round = 0; round < ROUNDS_MOST; round++) {
       m->new_points = false;
       c.random = 0;
-      if (run_bounds(m, harts, o, r, &c))
+      if (run_bounds(m, harts, unit, o, r, &c))
         break;
     }
   }
@@ -260,7 +269,7 @@ static bool try_program(void *arg, const struct ex_program *program)
   struct result r = {0};
   bool smaller = false;
 
-  search_program(a->m, program, a->best->harts, &o, &r);
+  search_program(a->m, program, a->best->harts, a->best->unit, &o, &r);
   const struct finding *f = search_find(&r, &a->best->report);
   if (f && f->at_boot == a->best->at_boot &&
       (f->preemptions < a->best->preemptions ||
@@ -277,7 +286,7 @@ static bool try_program(void *arg, const struct ex_program *program)
 void search_minimise(struct machine *m, struct finding *f)
 {
   struct attempt a = {m, f};
-  if (f->preemptions < 0)
+  if (f->preemptions < 0 || m->dead_loops > 0)
     return;
   struct ex_program program = f->program;
   shrink(&program, try_program, &a);
@@ -288,7 +297,7 @@ static void repeat(struct machine *m, const struct finding *f)
   struct ex_program program = f->program;
   trace_begin(&m->trace);
   m->trace.recording = true;
-  if (machine_boot(m, &program, f->harts)) {
+  if (machine_boot(m, &program, f->harts) && !f->at_boot) {
     use_points(m, f);
     choose_init_replay(&chooser, f->choice, (uint32_t)f->choices);
     machine_run(m, &chooser);
@@ -296,13 +305,14 @@ static void repeat(struct machine *m, const struct finding *f)
   m->trace.recording = false;
 }
 
-static bool reported(const struct machine *m, const struct report *what)
+static const struct report *reported(const struct machine *m,
+                                     const struct report *what)
 {
   for (int i = 0; i < m->reports; i++) {
     if (m->report[i].kind == what->kind && m->report[i].key == what->key)
-      return true;
+      return &m->report[i];
   }
-  return false;
+  return NULL;
 }
 
 void search_record(struct machine *m, struct finding *f)
@@ -310,8 +320,10 @@ void search_record(struct machine *m, struct finding *f)
   f->repeats = true;
   for (int i = 0; i < 3; i++) {
     repeat(m, f);
-    f->repeats = f->repeats && reported(m, &f->report) &&
-                 (i == 0 || f->hash == m->trace.hash);
+    const struct report *now = reported(m, &f->report);
+    f->repeats = f->repeats && now && (i == 0 || f->hash == m->trace.hash);
+    if (now)
+      f->report = *now;
     f->hash = m->trace.hash;
   }
   free(f->event);

@@ -23,6 +23,7 @@ struct finding {
   struct report report;
   struct ex_program program;  // its texts are borrowed from the lab
   int harts[EX_HARTS];
+  int unit;         // number of program and harts, among all
   bool at_boot;     // before any schedule
   int preemptions;  // -1: a random schedule
   size_t steps;
@@ -45,7 +46,7 @@ struct coverage {
   int harts[EX_HARTS];
   uint64_t schedules[SEARCH_BOUNDS];  // by bound; the last round of each
   uint64_t random;
-  bool complete[SEARCH_BOUNDS];  // all schedules of that bound were run
+  bool complete[SEARCH_BOUNDS];  // all that were asked for were run
   bool cut;                      // the time was up
 };
 
@@ -63,9 +64,10 @@ struct result {
 void result_release(struct result *r);
 void machine_use_add(struct machine_use *to, const struct machine_use *from);
 
-// Explores one program on one set of harts and adds to *r.
+// Explores one program on one set of harts, unit number `unit` of all, and adds
+// to *r.
 void search_program(struct machine *m, const struct ex_program *program,
-                    const int *harts, const struct search_options *o,
+                    const int *harts, int unit, const struct search_options *o,
                     struct result *r);
 
 // Notes that follow from everything that was run: remote allocations.

@@ -137,18 +137,15 @@ static json_t *schedule_json(const struct choice *choice, int choices,
   return json_pack("{s:o,s:o}", "choices", c, "points", p);
 }
 
-static void add_run(json_t *j, const int *harts, bool at_boot, int preemptions,
-                    size_t steps, uint64_t schedule, uint64_t hash,
-                    bool repeats)
+// The numbers of a run.
+static void add_run(json_t *j, const struct finding *f)
 {
-  json_object_set_new(j, "hart_numbers",
-                      json_pack("[i,i,i]", harts[0], harts[1], harts[2]));
-  json_object_set_new(j, "at_boot", json_boolean(at_boot));
-  json_object_set_new(j, "preemptions", json_integer(preemptions));
-  json_object_set_new(j, "steps", json_integer((json_int_t)steps));
-  json_object_set_new(j, "schedule", json_integer((json_int_t)schedule));
-  json_object_set_new(j, "hash", hex(hash));
-  json_object_set_new(j, "repeats", json_boolean(repeats));
+  json_t *run = json_pack(
+      "{s:[i,i,i],s:i,s:b,s:i,s:I,s:I,s:o,s:b}", "hart_numbers", f->harts[0],
+      f->harts[1], f->harts[2], "unit", f->unit, "at_boot", f->at_boot,
+      "preemptions", f->preemptions, "steps", (json_int_t)f->steps, "schedule",
+      (json_int_t)f->schedule, "hash", hex(f->hash), "repeats", f->repeats);
+  json_object_update_new(j, run);
 }
 
 static json_t *finding_json(const struct machine *m, const struct finding *f)
@@ -159,8 +156,7 @@ static json_t *finding_json(const struct machine *m, const struct finding *f)
   json_object_set_new(j, "program", program_json(&f->program));
   json_object_update_new(
       j, schedule_json(f->choice, f->choices, f->point, f->points));
-  add_run(j, f->harts, f->at_boot, f->preemptions, f->steps, f->schedule,
-          f->hash, f->repeats);
+  add_run(j, f);
   json_object_set_new(j, "events", events);
   return j;
 }
@@ -230,8 +226,15 @@ json_t *story_write(const struct story *s)
   }
   json_object_update_new(
       j, schedule_json(s->choice, s->choices, s->point, s->points));
-  add_run(j, s->harts, s->at_boot, s->preemptions, s->steps, s->schedule,
-          s->hash, s->repeats);
+  struct finding numbers = {.unit = s->unit,
+                            .at_boot = s->at_boot,
+                            .preemptions = s->preemptions,
+                            .steps = s->steps,
+                            .schedule = s->schedule,
+                            .hash = s->hash,
+                            .repeats = s->repeats};
+  memcpy(numbers.harts, s->harts, sizeof numbers.harts);
+  add_run(j, &numbers);
   json_object_set_new(j, "events", events);
   return j;
 }
@@ -353,6 +356,7 @@ int story_read(const json_t *j, struct story *ret, struct error *err)
   int rc = 0;
   if (ex_kind_is_finding(s.kind)) {
     read_harts(j, s.harts);
+    s.unit = (int)get_int(j, "unit");
     s.at_boot = json_is_true(json_object_get(j, "at_boot"));
     s.preemptions = (int)get_int(j, "preemptions");
     s.steps = (size_t)get_int(j, "steps");
@@ -398,7 +402,9 @@ static bool is_better(const struct story *a, const struct story *b)
     return b->preemptions < 0;
   if (a->preemptions != b->preemptions)
     return a->preemptions < b->preemptions;
-  return a->steps < b->steps;
+  if (a->steps != b->steps)
+    return a->steps < b->steps;
+  return a->unit < b->unit;
 }
 
 // Adds to a list of findings or notes, of which there is one per kind and key.

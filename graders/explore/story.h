@@ -36,6 +36,7 @@ struct story {
   // of a finding
   struct ex_program program;  // its texts are owned
   int harts[EX_HARTS];
+  int unit;  // program and harts, among all
   bool at_boot;
   int preemptions;
   size_t steps;

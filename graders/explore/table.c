@@ -64,6 +64,8 @@ static void add_value(int64_t value, struct buf *b)
 {
   if (value >= EX_PAGE_VALUE)
     buf_addf(b, "page %d", (int)(value - EX_PAGE_VALUE));
+  else if ((uint64_t)value >> 32 == EX_CALLER_MARK >> 32)
+    buf_adds(b, "what a caller wrote into its page");
   else if (value >= -9999 && value <= 9999)
     buf_addf(b, "%d", (int)value);
   else
@@ -134,7 +136,7 @@ static void say_tries(struct writer *w, struct buf *b)
 static void say_lock(struct writer *w, const struct story_event *e,
                      struct table_row *row)
 {
-  struct buf *b = &row->text;
+  struct buf *b = &row->cell[row->column];
   if (e->kind == EV_TAKES) {
     buf_addf(b, "takes %s", e->name);
     add_place(&e->place, b);
@@ -220,7 +222,7 @@ static void say_call(const struct writer *w, const struct story_event *e,
 static void say(struct writer *w, struct table_row *row)
 {
   const struct story_event *e = event(w, w->i);
-  struct buf *b = &row->text;
+  struct buf *b = &row->cell[row->column];
   if (b->len > 0)
     buf_adds(b, "; ");
   switch (e->kind) {
@@ -243,13 +245,20 @@ static void say(struct writer *w, struct table_row *row)
              (int)e->value);
     add_place(&e->place, b);
     break;
+  case EV_DRAINS:
+    buf_adds(b, "afterwards, every page is asked for");
+    break;
   case EV_MOVES:
     buf_addf(b, "a timer interrupt: the thread of hart %d goes on here",
              (int)e->value);
     break;
   case EV_BREAKS:
     row->breaks = true;
-    if (w->s->place.line > 0 && ex_kind_is_finding(w->s->kind))
+    if (e->value != (int64_t)w->s->kind)
+      buf_adds(b, e->value >= 0 && e->value < EX_KIND_COUNT
+                      ? ex_kind_words((enum ex_kind)e->value)
+                      : "something breaks");
+    else if (w->s->place.line > 0 && ex_kind_is_finding(w->s->kind))
       buf_addf(b, "%s (%s:%d)", w->s->text, w->s->place.function,
                w->s->place.line);
     else
@@ -275,15 +284,13 @@ static void add_for_ever(struct writer *w)
   struct table *t = w->t;
   for (size_t i = 0; i < t->rows; i++)
     waits[t->row[i].column] = t->row[i].waits_for;
+  struct table_row last = {.breaks = true, .holder = -1};
   for (int c = 0; c < t->columns; c++) {
-    if (!waits[c])
-      continue;
-    char *lock = xstrdup(waits[c]);
-    struct table_row *row = new_row(t, c);
-    row->breaks = true;
-    buf_addf(&row->text, "waits for %s for ever, interrupts off", lock);
-    free(lock);
+    if (waits[c])
+      buf_addf(&last.cell[c], "waits for %s for ever, interrupts off",
+               waits[c]);
   }
+  *new_row(t, 0) = last;
 }
 
 void table_make(const struct story *s, const struct table_words *words,
@@ -313,7 +320,8 @@ void table_make(const struct story *s, const struct table_words *words,
 void table_release(struct table *t)
 {
   for (size_t i = 0; i < t->rows; i++) {
-    buf_release(&t->row[i].text);
+    for (int c = 0; c < EX_HARTS; c++)
+      buf_release(&t->row[i].cell[c]);
     free(t->row[i].waits_for);
   }
   free(t->row);

@@ -10,8 +10,8 @@
 #include "labgen/base/buf.h"
 
 struct table_row {
-  int column;
-  struct buf text;  // phrases, separated by "; "
+  int column;                 // of the hart that acts
+  struct buf cell[EX_HARTS];  // by column: phrases, separated by "; "
   // for the picture
   char *waits_for;  // owned; a lock, or NULL
   int holder;       // column of the hart that has it, -1: unknown

@@ -29,6 +29,7 @@
   X(HANDS_OVER, "hands-over") /* value: the page; to thread addr */      \
   X(IS_GIVEN, "is-given")     /* value: the page */                      \
   X(SPINS, "spins")           /* sees the same again: addr */            \
+  X(DRAINS, "drains")         /* all have ended; every page is taken */  \
   X(ENDS, "ends")             /* the hart has done its part */           \
   X(BREAKS, "breaks")         /* value: enum ex_kind of the finding */
 
@@ -38,6 +39,9 @@ enum ex_event_kind {
 #undef EX_EVENT_NUMBER
       EV_COUNT
 };
+
+// What callers write into pages that they have, plus the thread's number.
+#define EX_CALLER_MARK UINT64_C(0xa110ca7ed0000000)
 
 // A value that is the address of a page is kept as this plus its number.
 #define EX_PAGE_VALUE (INT64_C(1) << 62)

@@ -1,0 +1,7 @@
+// Does not compile.
+#include "common.h"
+
+void kinit(void)
+{
+  no_such_thing;
+}

@@ -1,0 +1,349 @@
+// The explorer from end to end: files of students' in, findings out.
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "graders/explore.h"
+#include "labgen/base/alloc.h"
+#include "labgen/base/file.h"
+#include "labgen/lab/bug.h"
+#include "labgen/run/child.h"
+
+#define BASE "templates/base/kernel"
+#define SAMPLES "tests/data/explore/"
+#define MATERIAL "solutions/percpu-kalloc/"
+#define REFERENCE MATERIAL "reference/05-counts/files/kernel/kalloc.c"
+
+static struct explore_result r;
+static struct error err;
+
+static void teardown(void)
+{
+  explore_release(&r);
+  error_release(&err);
+}
+
+TestSuite(explore, .fini = teardown, .timeout = 120);
+
+static int run(const char *path, const char *program)
+{
+  struct explore_options o = {
+      .path = path, .headers = BASE, .bound = 2, .program = program, .jobs = 2};
+  return explore(&o, &r, &err);
+}
+
+static const struct story *finding(enum ex_kind kind)
+{
+  for (size_t i = 0; i < r.stories.findings; i++) {
+    if (r.stories.finding[i].kind == kind)
+      return &r.stories.finding[i];
+  }
+  return NULL;
+}
+
+static bool noted(enum ex_kind kind)
+{
+  for (size_t i = 0; i < r.stories.notes; i++) {
+    if (r.stories.note[i].kind == kind)
+      return true;
+  }
+  return false;
+}
+
+// Explores and expects one finding that repeats.
+static const struct story *expect(const char *file, const char *program,
+                                  enum ex_kind kind)
+{
+  char *path = xasprintf("%s%s.c", SAMPLES, file);
+  cr_assert_eq(run(path, program), 0, "%s", err.message);
+  free(path);
+  const struct story *s = finding(kind);
+  cr_assert_not_null(s, "%zu findings", r.stories.findings);
+  cr_assert_eq(r.stories.findings, 1);
+  cr_assert(s->repeats);
+  return s;
+}
+
+static void expect_clean(const char *path)
+{
+  cr_assert_eq(run(path, NULL), 0, "%s", err.message);
+  cr_assert_eq(r.stories.findings, 0, "%s: %s", path,
+               r.stories.findings ? r.stories.finding[0].text : "");
+  cr_assert(!r.cut);
+  cr_assert_gt(r.stories.schedules, 1000);
+}
+
+// ---- correct allocators -----------------------------------------------------
+
+Test(explore, the_reference_has_no_finding_and_no_note)
+{
+  expect_clean(REFERENCE);
+  cr_assert_eq(r.stories.notes, 0);
+  // On both sets of harts: 100 allocations, and a steal for every 64.
+  cr_assert_eq(r.stories.allocs.calls, 200);
+  cr_assert_eq(r.stories.allocs.remote_calls, 4);
+}
+
+Test(explore, the_original_allocator_has_no_finding)
+{
+  expect_clean("templates/base");
+  cr_assert(noted(EX_REMOTE));
+}
+
+Test(explore, locks_of_the_students_own_are_no_endless_loops)
+{
+  expect_clean(SAMPLES "ticket-lock.c");
+  teardown();
+  expect_clean(SAMPLES "test-and-set-lock.c");
+  cr_assert(noted(EX_RACE));
+}
+
+Test(explore, a_lock_that_is_waited_for_by_flags_has_no_finding)
+{
+  expect_clean(MATERIAL "designs/biased-lock.c");
+}
+
+// ---- bugs of the lab --------------------------------------------------------
+
+// Writes the reference with the bug, and explores it.
+static void run_bug(const char *id, const char *program)
+{
+  struct catalogue c = {0};
+  struct tree tree = {0};
+  struct buf text = BUF_INIT;
+  char *dir;
+  cr_assert_eq(
+      catalogue_read(MATERIAL "bugs", MATERIAL "classes.yaml", &c, &err), 0,
+      "%s", err.message);
+  cr_assert_eq(file_read(REFERENCE, 1 << 20, &text, &err), 0);
+  tree_put(&tree, "kernel/kalloc.c", text.data, text.len, false, NULL);
+  const struct bug *bug = catalogue_find(&c, id);
+  cr_assert_not_null(bug);
+  cr_assert_eq(bug_apply(bug, NULL, &tree, &err), 0, "%s", err.message);
+  const struct tree_file *f = tree_find(&tree, "kernel/kalloc.c");
+  file_make_temp_dir(NULL, "explore-bug-", &dir, NULL);
+  char *path = path_join(dir, "kalloc.c");
+  file_write(path, f->content->bytes, f->content->len, 0644, NULL);
+  cr_assert_eq(run(path, program), 0, "%s", err.message);
+  file_remove_tree(dir, NULL);
+  free(path);
+  free(dir);
+  buf_release(&text);
+  tree_release(&tree);
+  catalogue_release(&c);
+}
+
+Test(explore, the_labs_deadlock_comes_out_as_the_lab_text_tells_it)
+{
+  run_bug("steal-holding-lock", NULL);
+  const struct story *s = finding(EX_DEADLOCK);
+  cr_assert_not_null(s);
+  cr_assert_eq(r.stories.findings, 1);
+  cr_assert_eq(s->preemptions, 1);
+  cr_assert(s->repeats);
+  struct table t;
+  struct table_words words = explore_words(&r);
+  table_make(s, &words, &t);
+  cr_assert_eq(t.columns, 2);
+  cr_assert_eq(t.rows, 4);
+  const char *first = buf_str(&t.row[0].cell[0]);
+  const char *second = buf_str(&t.row[1].cell[1]);
+  cr_assert_not_null(strstr(first, "takes kmem0 (kalloc:"));
+  cr_assert_not_null(strstr(first, "its list is empty"));
+  cr_assert_not_null(strstr(second, "tries kmem2 to kmem7 (steal:"));
+  cr_assert_not_null(strstr(second, "which hart 0 has, holding kmem1"));
+  cr_assert_str_eq(buf_str(&t.row[3].cell[1]),
+                   "waits for kmem0 for ever, interrupts off");
+  table_release(&t);
+}
+
+Test(explore, a_page_that_a_steal_drops_is_lost)
+{
+  run_bug("page-lost-per-steal", "free-and-steal");
+  cr_assert_eq(r.stories.findings, 1);
+  cr_assert_not_null(finding(EX_LOST));
+}
+
+Test(explore, a_wrong_modulus_is_seen_with_harts_0_3_7)
+{
+  run_bug("modulo-harts", NULL);
+  const struct story *s = finding(EX_FALSE_EMPTY);
+  cr_assert_not_null(s);
+  cr_assert_eq(s->harts[2], 7);
+}
+
+Test(explore, a_look_without_the_lock_follows_a_null_pointer)
+{
+  run_bug("peek-then-trust", "last-pages");
+  cr_assert_not_null(finding(EX_WILD));
+  cr_assert(noted(EX_LOOK));
+}
+
+Test(explore, interrupts_that_stay_off_are_seen)
+{
+  run_bug("pop-off-missing-when-empty", "last-pages");
+  cr_assert_not_null(finding(EX_INTERRUPTS));
+}
+
+Test(explore, what_does_no_damage_is_a_note)
+{
+  run_bug("only-first-lock-initialised", "exhaust");
+  cr_assert_eq(r.stories.findings, 0);
+  cr_assert(noted(EX_UNINIT));
+  teardown();
+  run_bug("cpuid-unpinned", "churn");
+  cr_assert_eq(r.stories.findings, 0);
+  cr_assert(noted(EX_STALE));
+  teardown();
+  run_bug("victim-count-kept", "churn");
+  cr_assert(noted(EX_DRIFT));
+  teardown();
+  run_bug("name-on-stack", "churn");
+  cr_assert(noted(EX_NAME));
+}
+
+// ---- what goes wrong in other ways ------------------------------------------
+
+Test(explore, a_page_is_handed_out_twice_by_a_stack_without_a_lock)
+{
+  const struct story *s =
+      expect("lock-free-stack", "steal-from-each-other", EX_DOUBLE);
+  cr_assert_eq(s->preemptions, 2);
+}
+
+Test(explore, a_stale_number_does_damage_where_there_is_no_lock)
+{
+  cr_assert_eq(run(SAMPLES "stale-number-without-lock.c", NULL), 0);
+  cr_assert_not_null(finding(EX_DOUBLE));
+  cr_assert(noted(EX_STALE));
+}
+
+Test(explore, a_number_that_is_read_in_assembly_is_seen)
+{
+  cr_assert_eq(run(SAMPLES "number-in-assembly.c", NULL), 0);
+  cr_assert(noted(EX_STALE));
+}
+
+Test(explore, loops_crashes_and_wild_pointers_are_findings)
+{
+  expect("loop-on-memory", "exhaust", EX_ENDLESS);
+  teardown();
+  expect("loop-without-memory", "exhaust", EX_ENDLESS);
+  teardown();
+  expect("recursion", "exhaust", EX_CRASH);
+  teardown();
+  expect("trap", "exhaust", EX_CRASH);
+  teardown();
+  const struct story *s = expect("null-pointer", "exhaust", EX_WILD);
+  cr_assert_eq(s->place.line, 34);
+  teardown();
+  s = expect("index", "exhaust", EX_INDEX);
+  cr_assert_not_null(strstr(s->text, "index 8 of 'int [8]'"));
+}
+
+Test(explore, a_file_that_does_not_compile_gives_the_compilers_words)
+{
+  cr_assert_eq(run(SAMPLES "no-compile.c", NULL), LG_EBUILD);
+  cr_assert_not_null(strstr(err.message, "no-compile.c:6:3: error"), "%s",
+                     err.message);
+  teardown();
+  cr_assert_eq(run(SAMPLES "no-link.c", NULL), LG_EBUILD);
+  cr_assert_not_null(strstr(err.message, "undefined reference to `lost'"));
+  teardown();
+  cr_assert_eq(run(SAMPLES "no-such-file.c", NULL), LG_ENOTFOUND);
+}
+
+Test(explore, the_division_of_the_work_does_not_change_the_result)
+{
+  json_t *one[2] = {json_array(), json_array()};
+  for (int i = 0; i < 2; i++) {
+    struct explore_options o = {.path = SAMPLES "lock-free-stack.c",
+                                .headers = BASE,
+                                .bound = 2,
+                                .jobs = i == 0 ? 1 : 3};
+    cr_assert_eq(explore(&o, &r, &err), 0);
+    for (size_t k = 0; k < r.stories.findings; k++)
+      json_array_append_new(one[i], story_write(&r.stories.finding[k]));
+    teardown();
+  }
+  for (int i = 0; i < 2; i++)
+    json_object_del(json_array_get(one[i], 0), "schedule");
+  cr_assert(json_equal(one[0], one[1]));
+  json_decref(one[0]);
+  json_decref(one[1]);
+}
+
+// ---- the command ------------------------------------------------------------
+
+static int command(const char *const *argv, struct child_result *ret)
+{
+  struct child_spec spec = {.argv = argv, .deadline_ms = clock_ms() + 60000};
+  *ret = (struct child_result){0};
+  cr_assert_eq(child_run(&spec, ret, &err), 0);
+  cr_assert_eq(ret->end, CHILD_EXITED);
+  return ret->status;
+}
+
+#define LABGEN LABGEN_BUILD "/labgen"
+
+Test(explore, a_saved_finding_repeats_with_the_same_events)
+{
+  char *dir;
+  file_make_temp_dir(NULL, "explore-save-", &dir, NULL);
+  char *saved = path_join(dir, "1-page-handed-out-twice.json");
+  const char *const save[] = {LABGEN,
+                              "explore",
+                              "--headers",
+                              BASE,
+                              "--save",
+                              dir,
+                              SAMPLES "lock-free-stack.c",
+                              NULL};
+  const char *const replay[] = {LABGEN,
+                                "explore",
+                                "--headers",
+                                BASE,
+                                "--replay",
+                                saved,
+                                SAMPLES "lock-free-stack.c",
+                                NULL};
+  const char *const other[] = {LABGEN,     "explore", "--headers", BASE,
+                               "--replay", saved,     REFERENCE,   NULL};
+  struct child_result c;
+  cr_assert_eq(command(save, &c), 1);
+  child_result_release(&c);
+  cr_assert_eq(command(replay, &c), 1);
+  cr_assert_not_null(strstr(buf_str(&c.err), "The same events"), "%s",
+                     buf_str(&c.err));
+  child_result_release(&c);
+  cr_assert_eq(command(other, &c), 1);
+  cr_assert_not_null(strstr(buf_str(&c.err), "the events differ"), "%s",
+                     buf_str(&c.err));
+  child_result_release(&c);
+  file_remove_tree(dir, NULL);
+  free(saved);
+  free(dir);
+}
+
+Test(explore, exit_statuses_tell_clean_found_and_misused_apart)
+{
+  const char *const clean[] = {LABGEN,  "explore",        "--program",
+                               "churn", "templates/base", NULL};
+  const char *const misused[] = {LABGEN, "explore", "--bound", "x", NULL};
+  const char *const broken[] = {
+      LABGEN, "explore", "--headers", BASE, SAMPLES "no-compile.c", NULL};
+  const char *const unknown[] = {LABGEN,    "explore",        "--program",
+                                 "no-such", "templates/base", NULL};
+  struct child_result c;
+  cr_assert_eq(command(clean, &c), 0);
+  child_result_release(&c);
+  cr_assert_eq(command(misused, &c), 2);
+  child_result_release(&c);
+  cr_assert_eq(command(broken, &c), 2);
+  child_result_release(&c);
+  cr_assert_eq(command(unknown, &c), 2);
+  cr_assert_not_null(strstr(buf_str(&c.err), "exhaust"), "%s", buf_str(&c.err));
+  child_result_release(&c);
+}
