@@ -16,6 +16,11 @@ static const char *const kind_names[] = {
     CHECK_KINDS(NAME)
 #undef NAME
         NULL};
+static const char *const effort_names[] = {
+#define NAME(number, name, words) name,
+    EFFORTS(NAME)
+#undef NAME
+        NULL};
 static const char *const step_names[] = {"own", "steal", "robbed", NULL};
 static const char *const count_names[] = {"away", "shared", "remote", NULL};
 
@@ -52,6 +57,10 @@ static const struct field check_fields[] = {
           .doc = "SOURCE/KIND that is shown and costs nothing"),
     FIELD(struct check, lines, FIELD_TEXTS,
           .doc = "beginnings of console lines, in their order"),
+    FIELD(struct check, effort, FIELD_CHOICE, .choices = effort_names,
+          .fallback = "full",
+          .doc = "how much a boot must do for them: quick, tests (kalloctest), "
+                 "full (usertests, kalloctest again)"),
     FIELD(struct check, limits, FIELD_STRUCTS, .sub = &limit_schema,
           .doc = "counts that must be small"),
     FIELD(struct check, marks, FIELD_INT, .required = true, .min = 0,
@@ -162,7 +171,7 @@ static enum verdict judge_boot(const struct check *c, const struct evidence *e,
     buf_addf(text, "the kernel was not booted: %s\n", buf_str(&f->detail));
     return VERDICT_NOT_JUDGED;
   }
-  if (f->verdict == BOOT_COMPLETED)
+  if (f->works)
     return VERDICT_PASS;
   buf_addf(
       text, "the kernel %s %s\n",
@@ -215,7 +224,7 @@ static enum verdict judge_console(const struct check *c,
 {
   const char *at = buf_str(&e->plain.console);
 
-  if (!e->full) {
+  if ((int)e->effort < c->effort) {
     buf_adds(text, "the programs that show it were not run\n");
     return VERDICT_NOT_REACHED;
   }
@@ -225,6 +234,9 @@ static enum verdict judge_console(const struct check *c,
       line = strstr(line + 1, c->lines.items[i]);
     if (line == NULL) {
       buf_addf(text, "no line '%s' came where it should\n", c->lines.items[i]);
+      if (e->plain.verdict != BOOT_COMPLETED)
+        buf_addf(text, "the kernel %s\n%s", buf_str(&e->plain.detail),
+                 buf_str(&e->plain.hang));
       return VERDICT_FAIL;
     }
     at = line + 1;

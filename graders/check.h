@@ -46,6 +46,7 @@ struct check {
   struct texts findings;  // SOURCE/KIND; for CHECK_FINDINGS
   struct texts notes;     // as findings, but shown and not held against it
   struct texts lines;     // for CHECK_CONSOLE
+  int effort;             // enum effort that shows them; for CHECK_CONSOLE
   struct list limits;     // struct traffic_limit
   long marks;
   bool visible;  // a student may see its evidence before the deadline

@@ -43,18 +43,20 @@ enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
   TYPE(BOOT_CTRL_P), TYPE("echo after-ctrl-p\n"), LINE("after-ctrl-p"), PROMPT
 #define RUN(command) TYPE(command "\n"), PROMPT
 
-static const struct boot_step quick_steps[] = {PROMPT, ASK_CTRL_P, RUN("ls"),
-                                               ASK_CTRL_P};
-static const struct boot_step full_steps[] = {PROMPT,
-                                              ASK_CTRL_P,
-                                              RUN("kchurn"),
-                                              ASK_CTRL_P,
-                                              RUN("kalloctest"),
-                                              ASK_CTRL_P,
-                                              RUN("usertests -q"),
-                                              ASK_CTRL_P,
-                                              RUN("kalloctest"),
-                                              ASK_CTRL_P};
+// The script of all boots; how far it goes is a matter of the effort.
+#define QUICK PROMPT, ASK_CTRL_P, RUN("ls"), ASK_CTRL_P
+#define TESTS QUICK, RUN("kchurn"), ASK_CTRL_P, RUN("kalloctest"), ASK_CTRL_P
+#define FULL \
+  TESTS, RUN("usertests -q"), ASK_CTRL_P, RUN("kalloctest"), ASK_CTRL_P
+#define COUNT(...) \
+  (sizeof((const struct boot_step[]){__VA_ARGS__}) / sizeof(struct boot_step))
+
+static const struct boot_step steps[] = {FULL};
+static const size_t step_counts[] = {
+    [EFFORT_QUICK] = COUNT(QUICK),
+    [EFFORT_TESTS] = COUNT(TESTS),
+    [EFFORT_FULL] = COUNT(FULL),
+};
 
 // ---- one boot --------------------------------------------------------------------
 
@@ -63,6 +65,7 @@ struct watching {
   const char *kernel;
   const char *socket;
   uint64_t report_at;  // address of watch_report; 0: not watched
+  const struct gather_spec *spec;
   double cpu_limit_s;
   size_t lines;              // seen so far
   double cpu_s, line_cpu_s;  // QEMU's CPU time, and that at the last line
@@ -116,6 +119,31 @@ static bool report_has(const struct watch_report *r, enum watch_kind kind)
   return false;
 }
 
+static void tell(const struct gather_spec *spec, const char *doing)
+{
+  if (spec->on_progress != NULL)
+    spec->on_progress(spec->arg, doing);
+}
+
+// Says which program is running.
+static void tell_program(const struct watching *w, const struct boot *boot)
+{
+  size_t last = boot_step_index(boot);
+  struct buf doing = BUF_INIT;
+
+  buf_addf(&doing, "boots the %s kernel", w->report_at ? "watched" : "plain");
+  for (size_t i = 0; i <= last && i < sizeof steps / sizeof *steps; i++) {
+    size_t len = steps[i].bytes ? strcspn(steps[i].bytes, "\n") : 0;
+    if (steps[i].kind != BOOT_SEND || strcmp(steps[i].bytes, BOOT_CTRL_P) == 0)
+      continue;
+    buf_truncate(&doing, 0);
+    buf_addf(&doing, "runs %.*s on the %s kernel", (int)len, steps[i].bytes,
+             w->report_at ? "watched" : "plain");
+  }
+  tell(w->spec, buf_str(&doing));
+  buf_release(&doing);
+}
+
 // Ends a boot that has shown what it can, or that makes no progress.
 static void on_round(void *arg, struct boot *boot)
 {
@@ -130,6 +158,7 @@ static void on_round(void *arg, struct boot *boot)
     w->line_cpu_s = w->cpu_s;
     w->line_ms = now;
   }
+  tell_program(w, boot);
   read_report(w);
   if (report_has(w->report, WATCH_CIRCULAR_WAIT)) {
     w->hung = true;
@@ -197,6 +226,8 @@ static void note_facts(const struct boot *boot, const struct watching *w,
   f->harness = verdict == BOOT_NOT_STARTED || verdict == BOOT_QEMU_DIED ||
                verdict == BOOT_TIMED_OUT;
   f->shell = boot_step_index(boot) > 0 || verdict == BOOT_COMPLETED;
+  f->works = verdict == BOOT_COMPLETED ||
+             boot_step_index(boot) >= step_counts[EFFORT_QUICK];
   f->cpu_s = w->cpu_s;
   f->wall_ms = boot_time_ms(boot);
   buf_adds(&f->detail, boot_verdict_words(verdict));
@@ -215,6 +246,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
   struct watching w = {
       .kernel = kernel,
       .report_at = at != NULL ? at->value : 0,
+      .spec = spec,
       .cpu_limit_s =
           cpu_s * CPU_TIMES > CPU_LEAST_S ? cpu_s * CPU_TIMES : CPU_LEAST_S,
       .facts = facts,
@@ -232,10 +264,8 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
         .kernel = kernel,
         .harts = spec->harts,
         .memory_mib = spec->memory_mib,
-        .steps = effort == EFFORT_FULL ? full_steps : quick_steps,
-        .step_count = effort == EFFORT_FULL
-                          ? sizeof full_steps / sizeof full_steps[0]
-                          : sizeof quick_steps / sizeof quick_steps[0],
+        .steps = steps,
+        .step_count = step_counts[effort],
         .timeout_ms = WALL_MS,
         .max_output_bytes = MAX_CONSOLE_BYTES,
         .gdb_socket = socket,
@@ -300,6 +330,8 @@ static void add_story(struct evidence *e, const struct explore_result *r,
       .note = note,
       .count = 1,
       .text = buf_detach(&text),
+      .function = xstrdup(s->place.function),
+      .line = s->place.line,
   };
 }
 
@@ -318,6 +350,8 @@ static int explore_student(const struct gather_spec *spec,
   };
   struct explore_result result = {0};
   struct error words = {0};
+
+  tell(spec, "explores");
   int rc = explore(&options, &result, &words);
 
   e->explored = rc == 0 && !result.cut;
@@ -380,6 +414,8 @@ int evidence_gather(const struct gather_spec *spec, struct evidence *ret,
   struct evidence e = {0};
   struct kernel_pair pair = {0};
   struct error build = {0};
+
+  tell(spec, "compiles");
   int rc = kernel_pair_build(spec->stock, spec->tree, &pair, &build);
 
   if (rc == LG_EBUILD) {
@@ -392,7 +428,7 @@ int evidence_gather(const struct gather_spec *spec, struct evidence *ret,
     goto out;
   }
   e.built = true;
-  e.full = spec->effort == EFFORT_FULL;
+  e.effort = spec->effort;
   rc = look_at_object(spec, &pair, &e, err);
   if (rc == 0 && spec->explore)
     rc = explore_student(spec, &pair, &e, err);
@@ -425,8 +461,10 @@ void evidence_release(struct evidence *e)
   buf_release(&e->explore_words);
   release_boot(&e->plain);
   release_boot(&e->watched);
-  for (size_t i = 0; i < e->finding_count; i++)
+  for (size_t i = 0; i < e->finding_count; i++) {
     free(e->findings[i].text);
+    free(e->findings[i].function);
+  }
   free(e->findings);
   *e = (struct evidence){0};
 }

@@ -14,6 +14,19 @@
 #include "labgen/base/buf.h"
 #include "labgen/lab/tree.h"
 
+// How much is asked of the plain kernel; each does all that the one before it
+// does. Number, name, the programs that it adds.
+#define EFFORTS(X)                                  \
+  X(EFFORT_QUICK, "quick", "ls")                    \
+  X(EFFORT_TESTS, "tests", "kchurn and kalloctest") \
+  X(EFFORT_FULL, "full", "usertests, kalloctest again")
+
+enum effort {
+#define EFFORT_NUMBER(number, name, words) number,
+  EFFORTS(EFFORT_NUMBER)
+#undef EFFORT_NUMBER
+};
+
 // The line that Ctrl-P prints, as it was seen last.
 struct ctrlp_line {
   bool seen;        // a line that begins as it should
@@ -27,6 +40,7 @@ struct ctrlp_line {
 struct boot_facts {
   bool done;     // it was started and has come to its end
   bool shell;    // it came to the prompt
+  bool works;    // it came through the part of the script that every boot has
   bool harness;  // QEMU or the host was at fault: nothing is known
   enum boot_verdict verdict;
   struct buf detail;   // why it ended; hostile
@@ -48,7 +62,9 @@ struct found {
   bool note;               // alone it costs nothing
   enum watch_phase phase;  // watchers: when it came
   unsigned count;
-  char *text;  // owned; may hold a lock's name: hostile
+  char *text;      // owned; may hold a lock's name: hostile
+  char *function;  // owned; of the student's, or NULL where it is not known
+  int line;        // in the student's file; 0: not known
 };
 
 struct evidence {
@@ -60,7 +76,7 @@ struct evidence {
   struct watch_report report;
   bool explored;             // as far as its bound
   struct buf explore_words;  // why not
-  bool full;                 // the plain kernel ran the lab's tests
+  enum effort effort;        // what the plain kernel was asked to do
   struct found *findings;    // owned
   size_t finding_count, finding_room;
 };
@@ -70,12 +86,6 @@ void evidence_add_report(struct evidence *e, const struct binary *kernel);
 
 // Safe on a zeroed struct.
 void evidence_release(struct evidence *e);
-
-// How much is asked of a boot.
-enum effort {
-  EFFORT_QUICK,  // to the shell, Ctrl-P, one program, Ctrl-P
-  EFFORT_FULL,   // the plain kernel also runs the lab's tests
-};
 
 struct gather_spec {
   const struct stock *stock;
@@ -88,6 +98,10 @@ struct gather_spec {
   double plain_cpu_s, watched_cpu_s;
   bool plain, watched;  // which boots to make
   bool explore;
+  // Called when something else is begun, and some times a second while a boot
+  // runs, with what is being done; `doing` is borrowed. May be NULL.
+  void (*on_progress)(void *arg, const char *doing);
+  void *arg;
 };
 
 // Builds, checks the object and boots. A submission that does not compile, or a

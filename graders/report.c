@@ -75,6 +75,7 @@ void evidence_add_report(struct evidence *e, const struct binary *kernel)
 
   for (unsigned i = 0; i < r->finding_count && i < WATCH_FINDINGS; i++) {
     const struct watch_finding *f = &r->findings[i];
+    const struct object_symbol *function = object_function_at(kernel, f->pc);
     if (f->kind >= WATCH_KIND_COUNT)
       continue;
     GROW(e->findings, e->finding_count, e->finding_room);
@@ -85,6 +86,7 @@ void evidence_add_report(struct evidence *e, const struct binary *kernel)
         .phase = f->phase,
         .count = f->count,
         .text = words_of(r, f, kernel),
+        .function = function ? xstrdup(function->name) : NULL,
     };
   }
 }

@@ -37,7 +37,7 @@ static struct evidence good(void)
   struct boot_facts *const boots[] = {&e.plain, &e.watched};
 
   for (int i = 0; i < 2; i++) {
-    boots[i]->done = boots[i]->shell = true;
+    boots[i]->done = boots[i]->shell = boots[i]->works = true;
     boots[i]->verdict = BOOT_COMPLETED;
     boots[i]->ctrlp = (struct ctrlp_line){
         .seen = true, .complete = true, .named = true, .sum = 8};
@@ -137,7 +137,7 @@ Test(check, a_kernel_that_hangs_fails_to_boot_with_the_hang_report)
 {
   struct evidence e = good();
   e.plain.verdict = BOOT_STOPPED;
-  e.plain.shell = false;
+  e.plain.shell = e.plain.works = false;
   buf_adds(&e.plain.detail, "was stopped: it makes no progress");
   buf_adds(&e.plain.hang, "hart 0 holds kmem0 and waits for kmem2.\n");
   expect(e, "boot", VERDICT_FAIL, "hart 0 holds kmem0");
@@ -259,13 +259,42 @@ Test(check, traffic_is_held_to_its_limit_and_not_below_it)
 Test(check, console_lines_must_come_at_line_starts_and_in_order)
 {
   struct evidence e = good();
-  e.full = true;
+  e.effort = EFFORT_FULL;
   buf_adds(&e.plain.console, "x ALL TESTS PASSED\n");
   expect(e, "usertests", VERDICT_FAIL, "no line 'ALL TESTS PASSED'");
   e = good();
-  e.full = true;
+  e.effort = EFFORT_FULL;
   buf_adds(&e.plain.console, "usertests starting\nALL TESTS PASSED\n");
   expect(e, "usertests", VERDICT_PASS, "");
+}
+
+Test(check, what_was_not_run_is_not_reached)
+{
+  struct evidence e = good();
+  e.effort = EFFORT_TESTS;
+  buf_adds(&e.plain.console,
+           "kalloctest: churn: OK\nkalloctest: gather: OK\n"
+           "kalloctest: exhaust: OK\nkalloctest: no leaks: OK\n"
+           "kalloctest: ALL OK\n");
+  expect(e, "kalloctest", VERDICT_PASS, "");
+  e = good();
+  e.effort = EFFORT_TESTS;
+  expect(e, "kalloctest-again", VERDICT_NOT_REACHED, "were not run");
+  expect(good(), "kalloctest", VERDICT_NOT_REACHED, "were not run");
+}
+
+Test(check, a_hang_in_kalloctest_fails_it_with_the_report_and_not_the_boot)
+{
+  struct evidence e = good();
+  e.effort = EFFORT_TESTS;
+  e.plain.verdict = BOOT_STOPPED;
+  buf_adds(&e.plain.detail, "was stopped: it makes no progress");
+  buf_adds(&e.plain.hang, "hart 0 holds kmem0\n");
+  buf_adds(&e.plain.console, "kalloctest: churn: OK\n");
+  expect(e, "kalloctest", VERDICT_FAIL, "hart 0 holds kmem0");
+  e = good();
+  e.plain.verdict = BOOT_STOPPED;
+  expect(e, "boot", VERDICT_PASS, "");
 }
 
 static void expect_error(const char *text, const char *words)
