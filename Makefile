@@ -8,6 +8,7 @@
 #   labgen/*.c  labgen/*/*.c  graders/*.c  graders/explore/*.c   the program
 #   tests/test-*.c    fast tests, one binary      tests/boot-*.c  tests that
 #   tests/lib-*.c     helpers of both                    boot kernels, one binary
+#   tests/tool-*.c    programs for people and tests
 #   tests/fuzz-*.c    one fuzz target each        tests/bench-*.c, bench/*.c
 #                                                 one benchmark each
 # Kernels are compiled by the Makefile of their own tree, never from here.
@@ -68,6 +69,7 @@ FUZZERS := $(patsubst tests/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 
 .PHONY: all check bench lint fuzz install uninstall clean bootstrap
+.PHONY: kernel-coverage kernel-faults
 all: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
 
 $(BUILD)/obj/%.o: %.c Makefile
@@ -138,7 +140,9 @@ $(BUILD)/tool-%: $(BUILD)/obj/tests/tool-%.o $(LIB)
 # works without a plugin, so that is no error.
 PLUGIN_APIS := 1 2 3 4 5 6 7 8
 QEMU := qemu-system-riscv64
-build/plugin.so: $(wildcard graders/plugin/*.[ch]) Makefile
+build/plugin.so: $(wildcard graders/plugin/*.[ch])
+build/coverage-plugin.so: tests/coverage-plugin.c graders/plugin/qemu-api.h
+build/plugin.so build/coverage-plugin.so: Makefile
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)for api in $(PLUGIN_APIS); do \
@@ -179,6 +183,16 @@ bootstrap:
 
 check: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(SUITES) $(KERNELS) $(GUESTS)
 	./tools/run-tests $(BUILD) $(JOBS) $(SUITES)
+
+# Which lines of the kernel usertests reaches (docs/kernel-coverage.md).
+kernel-coverage: $(BUILD)/tool-coverage build/coverage-plugin.so \
+  build/kernel/start/kernel/kernel
+	$(BUILD)/tool-coverage build/kernel/start/kernel/kernel \
+	  $(CURDIR)/build/coverage-plugin.so build/coverage.txt
+
+# All of tests/kernel-faults; `make check` leaves out those that take long.
+kernel-faults: $(BUILD)/boot-all build/kernel/start/kernel/kernel
+	LABGEN_FAULTS=all $(BUILD)/boot-all -j$(JOBS) --filter 'usertests/a_fault*'
 
 bench: $(BUILD)/labgen $(BUILD)/labgen-explorer $(BENCHES)
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
