@@ -109,8 +109,10 @@ int filled(const char *bytes, int n, int from, int seed);
 int opened(const char *path, int flags);
 // Makes a file of n bytes of the pattern, replacing what was there.
 void make_file(const char *path, int n, int seed);
-// The lowest free descriptor: shows when a call has kept one.
+// The lowest free descriptor, and how many there are: shows when a call has
+// kept one.
 int lowest_fd(void);
+int free_fds(void);
 // A name with a number at its end, in a static buffer of its own for each of
 // the last four calls.
 char *numbered(const char *stem, int number);

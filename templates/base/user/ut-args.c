@@ -70,11 +70,10 @@ static int stat_out(uint64 at) {
 
 // A pipe that cannot tell its descriptors must not keep them.
 static int pipe_out(uint64 at) {
-  int before = lowest_fd();
+  int before = free_fds();
   int result = pipe((int *)at);
 
-  if (result < 0)
-    IS(lowest_fd(), before);
+  IS(free_fds(), result < 0 ? before : before - 2);
   return result;
 }
 

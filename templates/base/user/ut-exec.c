@@ -156,18 +156,19 @@ static void exec_truncated(void) {
 // round the end of the numbers.
 struct spoiled {
   const char *what;
-  int in_segment;  // the offset counts from the first segment header
+  int segment;  // the offset counts from this segment's header; -1: from 0
   uint offset;
   int width;
   uint64 value;
 };
 
-#define HEAD(field, value)                           \
-  {#field, 0, offsetof(struct elfheader, field),     \
+#define HEAD(field, value)                            \
+  {#field, -1, offsetof(struct elfheader, field),     \
    sizeof(((struct elfheader *)0)->field), value}
-#define SEGMENT(field, value)                        \
-  {#field, 1, offsetof(struct elfsegment, field),    \
+#define FIELD_OF(segment, field, value)                    \
+  {#field, segment, offsetof(struct elfsegment, field),    \
    sizeof(((struct elfsegment *)0)->field), value}
+#define SEGMENT(field, value) FIELD_OF(0, field, value)
 
 static const struct spoiled spoiled[] = {
     HEAD(e_ident[0], 'X'),
@@ -193,6 +194,12 @@ static const struct spoiled spoiled[] = {
     SEGMENT(p_offset, 1L << 31),
     SEGMENT(p_offset, 1L << 32),
     SEGMENT(p_offset, -1L),
+    // the second segment starts at a higher address, so that its end can come
+    // out at 0
+    FIELD_OF(1, p_vaddr, 0),
+    FIELD_OF(1, p_memsz, 0x3fffffe000),
+    FIELD_OF(1, p_memsz, -0x2000L),
+    FIELD_OF(1, p_memsz, -0x1000L),
 };
 
 static void exec_spoiled(void) {
@@ -202,8 +209,10 @@ static void exec_spoiled(void) {
   for (int i = 0; i < COUNT(spoiled); i++) {
     const struct spoiled *s = &spoiled[i];
     concerning(s->what, s->value);
-    make_program(1 << 20, s->offset + (s->in_segment ? segment_offset : 0),
-                 s->width, s->value);
+    uint64 from = s->segment < 0 ? 0
+                                 : segment_offset +
+                                       s->segment * sizeof(struct elfsegment);
+    make_program(1 << 20, from + s->offset, s->width, s->value);
     IS(try_exec("ut-prog", argv), -1);
   }
   IS(unlink("ut-prog"), 0);

@@ -244,6 +244,17 @@ int lowest_fd(void) {
   return fd;
 }
 
+int free_fds(void) {
+  int copies[NOFILE];
+  int n = 0;
+
+  while ((copies[n] = dup(0)) >= 0)
+    n++;
+  for (int i = 0; i < n; i++)
+    close(copies[i]);
+  return n;
+}
+
 char *numbered(const char *stem, int number) {
   static char names[4][32];
   static int next;

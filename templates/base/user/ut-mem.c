@@ -168,11 +168,12 @@ static void sbrk_edges(void) {
   uint64 start = page_align_end();
 
   CHECK(sbrk(PGSIZE + 1) != SBRK_FAILED);
+  store_to(start);
   store_to(start + PGSIZE);
   CHECK(sbrk(-1) != SBRK_FAILED);
   must_kill("load", load_from, start + PGSIZE);
   CHECK(sbrk(-(PGSIZE - 1)) != SBRK_FAILED);
-  store_to(start);
+  IS(*(char *)start, 1);  // the same page, and no fresh one in its place
   CHECK(sbrk(-1) != SBRK_FAILED);
   must_kill("load", load_from, start);
 

@@ -86,11 +86,11 @@ static void oom_fork_spread(void) {
 // ---- pipe ------------------------------------------------------------------------
 
 static int try_pipe(void) {
-  int before = lowest_fd();
+  int before = free_fds();
   int ends[2];
 
   if (pipe(ends) < 0) {
-    IS(lowest_fd(), before);
+    IS(free_fds(), before);
     return -1;
   }
   IS(write(ends[1], "x", 1), 1);
@@ -343,7 +343,7 @@ static void oom_copy(void) {
 // be half gone. A pipe that cannot tell its descriptors must not keep them.
 static void oom_results(void) {
   struct hog hog;
-  int before = lowest_fd();
+  int before = free_fds();
   int pid = spawn(nothing, 0);
   int pages;
 
@@ -361,7 +361,7 @@ static void oom_results(void) {
   close(hog.answers);
   for (int left; (left = wait(0)) >= 0;)
     CHECK(left == pid || left == hog.pid);
-  IS(lowest_fd(), before);
+  IS(free_fds(), before);
 }
 
 // ---- what must work without memory -----------------------------------------------

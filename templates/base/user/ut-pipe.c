@@ -191,27 +191,27 @@ static void ping_pong(void) {
   expect_all_ok(1);
 }
 
-// Writes until the pipe is full and it sleeps; the parent then reads byte by
+// A write that does not fit sleeps until the parent reads, which it does byte by
 // byte, so that both go through "full" and "not full" many times.
-static void fill_up(long bytes) {
+enum { TOO_MANY = 6000 };
+
+static void fill_up(long arg) {
+  (void)arg;
   close(reader);
-  for (int at = 0; at < bytes; at++) {
-    char byte = at;
-    IS(write(writer, &byte, 1), 1);
-  }
+  fill(buffer, TOO_MANY, 0, 2);
+  IS(write(writer, buffer, TOO_MANY), TOO_MANY);
 }
 
 static void pipe_full(void) {
-  enum { BYTES = 6000 };
   char byte;
 
   make_pipe();
-  spawn(fill_up, BYTES);
+  spawn(fill_up, 0);
   close(writer);
   pause(1);
-  for (int at = 0; at < BYTES; at++) {
+  for (int at = 0; at < TOO_MANY; at++) {
     IS(read(reader, &byte, 1), 1);
-    IS(byte, (char)at);
+    CHECK(filled(&byte, 1, at, 2));
   }
   IS(read(reader, &byte, 1), 0);
   expect_all_ok(1);
@@ -286,6 +286,17 @@ static void pipe_close_race(void) {
     close(writer);
     expect_all_ok(1);
   }
+}
+
+// When the last writer goes, all that wait for data learn it, not only one.
+static void pipe_close_all(void) {
+  make_pipe();
+  for (int i = 0; i < 5; i++)
+    spawn(read_to_end, 0);
+  close(reader);
+  pause(1);
+  close(writer);
+  expect_all_ok(5);
 }
 
 // A process killed while it waits at a pipe leaves the pipe usable by others.
@@ -391,6 +402,7 @@ const struct test pipe_tests[] = {
     {"pipenoreader", pipe_no_reader, 0},
     {"pipenowriter", pipe_no_writer, 0},
     {"pipeclose", pipe_close_race, 0},
+    {"pipecloseall", pipe_close_all, 0},
     {"pipekilled", pipe_killed, 0},
     {"pipefds", pipe_descriptors, 0},
     {"pipefiles", pipe_files, 0},

@@ -184,6 +184,16 @@ static void orphans(void) {
   }
 }
 
+// An orphan that is dead when it becomes one: nobody but the parent that ends
+// can tell init of it, and if that is forgotten it stays for ever.
+static void leave_zombie(long arg) {
+  (void)arg;
+  spawn(nothing, 0);
+  pause(1);
+}
+
+static void zombie_orphan(void) { IS(fate(leave_zombie, 0), 0); }
+
 // Parent and children end at the same time: each child must end up with the
 // parent that waits for it, be it the old or the new one.
 static void exit_beside(long arg) {
@@ -441,6 +451,7 @@ const struct test proc_tests[] = {
     {"forktree", fork_tree, 0},
     {"forkparallel", fork_parallel, 0},
     {"orphans", orphans, 0},
+    {"orphanzombie", zombie_orphan, 0},
     {"exitrace", exit_races, 0},
     {"orphankill", orphans_by_kill, 0},
     {"killanywhere", kill_anywhere, 0},
