@@ -68,7 +68,7 @@ SUITES := $(if $(TEST_SRC),$(BUILD)/test-all) $(if $(BOOT_SRC),$(BUILD)/boot-all
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 
-.PHONY: all check bench lint fuzz install uninstall clean bootstrap
+.PHONY: all check bench lint tidy fuzz install uninstall clean bootstrap
 .PHONY: kernel-coverage kernel-faults
 all: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
 
@@ -199,8 +199,22 @@ bench: $(BUILD)/labgen $(BUILD)/labgen-explorer $(BENCHES)
 
 fuzz: $(FUZZERS)
 
+# clang-tidy takes its time, so files that passed are not looked at again until
+# they, a header or the rules change.
+TIDY := $(patsubst %,build/lint/%.ok,$(CMD_SRC) $(LIB_SRC) \
+  $(filter-out tests/coverage-plugin.c,$(wildcard tests/*.c bench/*.c)))
+TIDY_DEPS := .clang-tidy $(wildcard labgen/*.h labgen/*/*.h graders/*.h tests/*.h)
+$(TIDY): build/lint/%.ok: % $(TIDY_DEPS)
+	@mkdir -p $(@D)
+	@echo "tidy $*"
+	$(Q)clang-tidy --quiet $* -- $(filter-out -M%,$(ALL_CFLAGS)) 2>$@.log \
+	  || { cat $@.log; exit 1; }
+	@touch $@
+
 lint:
-	./tools/lint
+	@./tools/lint
+	@$(MAKE) -k -j$(JOBS) --no-print-directory tidy
+tidy: $(TIDY)
 
 # The data goes where data_dir() finds it from the program's own place.
 DATA := templates solutions graders config.yaml

@@ -4,15 +4,19 @@
 
 #include <stddef.h>
 
+#define RETURNS_MEMORY __attribute__((returns_nonnull, warn_unused_result))
+
 // Each returns memory that the caller owns and gives back with free(). On
 // exhaustion, or when count * size overflows, the program says so on standard
 // error and aborts.
-void *xmalloc(size_t size_bytes);
-void *xcalloc(size_t count, size_t size_bytes);
-void *xreallocarray(void *taken, size_t count, size_t size_bytes);
-char *xstrdup(const char *s);
-char *xstrndup(const char *s, size_t max_bytes);
-char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+RETURNS_MEMORY void *xmalloc(size_t size_bytes);
+RETURNS_MEMORY void *xcalloc(size_t count, size_t size_bytes);
+RETURNS_MEMORY void *xreallocarray(void *taken, size_t count,
+                                   size_t size_bytes);
+RETURNS_MEMORY char *xstrdup(const char *s);
+RETURNS_MEMORY char *xstrndup(const char *s, size_t max_bytes);
+RETURNS_MEMORY char *xasprintf(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2)));
 
 // Grows an array for one more element: GROW(v, count, room) makes room for
 // v[count], doubling, and keeps `room` (elements allocated) up to date.
