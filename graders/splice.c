@@ -279,7 +279,7 @@ static int take_function(const struct files *f, const struct lab_function *rule)
         splice_find_function(buf_str(&mine), rule->function, &start, &end) &&
         splice_find_function(buf_str(&theirs), rule->function, &to, &to_end) &&
         end - start == to_end - to &&
-        memcmp(mine.data + start, theirs.data + to, end - start) == 0;
+        memcmp(buf_str(&mine) + start, buf_str(&theirs) + to, end - start) == 0;
     if (!same)
       rc = put_function(f, rule, &mine, &theirs);
   }

@@ -200,7 +200,7 @@ Test(escape, control_characters_become_visible)
 Test(escape, text_direction_cannot_be_turned_on_a_terminal)
 {
   EXPECT(buf_add_terminal,
-         "a\xE2\x80\xAE"
+         "a\xE2\x80\xAE"  // NOLINT(misc-misleading-bidirectional)
          "b",
          "a\\u{202e}b");
   EXPECT(buf_add_terminal, "\xD8\x9C\xE2\x80\x8F\xE2\x81\xA6\xE2\x81\xA9",

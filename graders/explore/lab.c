@@ -299,7 +299,7 @@ static int read_hart(struct reader *r, yaml_node_t *n, int i, void *to)
 
 static int read_hart_set(struct reader *r, yaml_node_t *n, int i, void *to)
 {
-  int count;
+  int count = 0;
   int rc =
       read_list(r, n, EX_HARTS, read_hart, ((int(*)[EX_HARTS])to)[i], &count);
   if (rc == 0 && count != EX_HARTS)

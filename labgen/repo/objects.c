@@ -83,6 +83,7 @@ static void add(struct objects *o, const git_oid *id, const void *bytes,
     make_slots(o, 2 * o->slot_count);
   GROW(o->entries, o->count, o->room);
   struct entry *e = &o->entries[o->count];
+  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): never NULL with room
   *e = (struct entry){.id = *id, .type = type, .len = len};
   e->bytes = xmalloc(len + 1);
   if (len)
