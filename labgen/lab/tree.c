@@ -139,8 +139,7 @@ const struct tree_file *tree_find(const struct tree *t, const char *path)
   return there ? &t->files[at] : NULL;
 }
 
-// What a compiler or a checkout leaves in a source folder.
-static bool is_residue(const char *path)
+bool tree_path_is_residue(const char *path)
 {
   static const char *const endings[] = {".o", ".d", ".asm", ".sym", ".img"};
   if (strncmp(path, ".git/", 5) == 0 || strstr(path, "/.git/"))
@@ -162,7 +161,7 @@ struct folder_visit {
 static int add_one(void *arg, const char *relative_path, struct error *err)
 {
   struct folder_visit *v = arg;
-  if (is_residue(relative_path))
+  if (tree_path_is_residue(relative_path))
     return 0;
   struct buf bytes = BUF_INIT;
   char *source = path_join(v->folder, relative_path);

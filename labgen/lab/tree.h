@@ -34,6 +34,10 @@ struct tree {
 // character or backslash, at most 240 bytes.
 bool tree_path_ok(const char *path);
 
+// Whether a path is what a compiler or a checkout leaves in a source folder:
+// within .git, *.o, *.d, *.asm, *.sym, *.img, kernel/kernel.
+bool tree_path_is_residue(const char *path);
+
 // Puts a file in, or takes its place. The bytes are copied. LG_EINPUT when the
 // path may not stand in a tree, or when it would be a file and a folder at
 // once.
