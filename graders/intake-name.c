@@ -73,9 +73,33 @@ static bool skip_number(const char *name, size_t *at)
   return true;
 }
 
+// "anon_<id>[_LATE]_<attachment id>_<file name>", without a user's number.
+static bool parse_anonymous(const char *name, struct intake_name *ret)
+{
+  size_t id = 5, n = 0;
+  if (strncmp(name, "anon_", id) != 0)
+    return false;
+  while (isalnum((unsigned char)name[id + n]))
+    n++;
+  size_t at = id + n + 1;
+  if (n == 0 || name[id + n] != '_')
+    return false;
+  bool late = strncmp(name + at, "LATE_", 5) == 0;
+  at += late ? 5 : 0;
+  size_t attachment = at;
+  if (!skip_number(name, &at) || !name[at])
+    return false;
+  ret->late = late;
+  ret->who = xstrndup(name, id + n);
+  ret->account = xstrndup(name + id, n);
+  ret->attempt = strtoull(name + attachment, NULL, 10);
+  ret->given = xstrdup(name + at);
+  return true;
+}
+
 static bool parse_canvas(const char *name, struct intake_name *ret)
 {
-  // The name has no '_' but in "anon_<id>": look for "_<digits>_<digits>_".
+  // The name has no '_': look for "_<digits>_<digits>_".
   for (const char *at = strchr(name, '_'); at; at = strchr(at + 1, '_')) {
     size_t account = (size_t)(at - name) + 1, attachment = account;
     if (!skip_number(name, &attachment))
@@ -97,7 +121,8 @@ static bool parse_canvas(const char *name, struct intake_name *ret)
 void intake_name_parse(const char *name, struct intake_name *ret)
 {
   *ret = (struct intake_name){0};
-  if (parse_moodle(name, ret) || parse_canvas(name, ret))
+  if (parse_moodle(name, ret) || parse_anonymous(name, ret) ||
+      parse_canvas(name, ret))
     return;
   size_t len = intake_stem(name);
   if (len > 5 && strncasecmp(name + len - 5, "_LATE", 5) == 0) {

@@ -21,6 +21,7 @@ struct intake_name {
 // Reads a name as one of these forms:
 //   Moodle  <Full Name>_<id>_assignsubmission_file[_][<file name>]
 //   Canvas  <name>[_LATE]_<user id>_<attachment id>_<file name>
+//           anon_<id>[_LATE]_<attachment id>_<file name>
 //   plain   <student>[<separator><attempt>][.<ending of an archive>]
 void intake_name_parse(const char *name, struct intake_name *ret);
 

@@ -114,8 +114,10 @@ Test(intake, names_of_platforms_are_taken_apart)
              false);
   check_name("demoada_LATE_90001_771_my_lab_2.zip", "demoada", "90001",
              "my_lab_2.zip", 771, true);
-  check_name("anon_123_90001_771_a.tgz", "anon", "123", "771_a.tgz", 90001,
+  check_name("anon_x3Qd2_771_a.tgz", "anon_x3Qd2", "x3Qd2", "a.tgz", 771,
              false);
+  check_name("anon_x3Qd2_LATE_771_a.tgz", "anon_x3Qd2", "x3Qd2", "a.tgz", 771,
+             true);
   check_name("Ada Demo_4711_assignsubmission_file_", "Ada Demo", "", "", 4711,
              false);
   check_name("Ada Demo_4711_assignsubmission_file_lab.tar.xz", "Ada Demo", "",
@@ -168,6 +170,7 @@ static const struct intake_entry *entry(const struct intake *in,
       return &in->entries[i];
   }
   cr_assert_fail("no entry %s", end);
+  abort();
 }
 
 static const char *graded(const struct intake *in, const char *id, size_t at)
