@@ -10,6 +10,7 @@
 #include "labgen/base/alloc.h"
 
 enum {
+  MEASURE_LEAST = 50,      // calls that a share is worth telling of
   ROUNDS_MOST = 40,        // times that new points make a program start again
   TIME_EVERY = 256,        // schedules between looks at the clock
   SHRINK_SCHEDULES = 4000  // of one smaller program, per bound
@@ -141,7 +142,7 @@ static void note_remote(const struct machine *m, struct result *r,
                         const char *what)
 {
   struct report n = {.kind = EX_REMOTE, .key = key};
-  if (u->remote_calls * 100 <= u->calls * (uint64_t)m->lab->remote_percent)
+  if (u->calls < MEASURE_LEAST || u->remote_calls * 100 <= u->calls * (uint64_t)m->lab->remote_percent)
     return;
   snprintf(n.text, sizeof n.text,
            "%lu of %lu %s took a lock that is not the own hart's",

@@ -523,6 +523,51 @@ static bool is_said(const struct story *note, const struct story *finding)
   }
 }
 
+// Whether a deadlock is a variant of another one: the same places, and others
+// besides. Keys are sets of places.
+static bool is_variant(const struct story *a, const struct story *of)
+{
+  return a->kind == EX_DEADLOCK && of->kind == EX_DEADLOCK && of->key != 0 &&
+         a->key != of->key && (a->key & of->key) == of->key;
+}
+
+// More of one kind than this tell a reader nothing new.
+enum { FINDINGS_OF_A_KIND = 3 };
+
+static int by_cost(const void *a, const void *b)
+{
+  const struct story *p = a, *q = b;
+  if (p->kind != q->kind)
+    return p->kind < q->kind ? -1 : 1;
+  return is_better(p, q) ? -1 : is_better(q, p) ? 1 : 0;
+}
+
+// Keeps the simplest findings of each kind.
+static void keep_simplest(struct stories *s)
+{
+  size_t kept = 0, of_kind = 0;
+  if (s->findings > 0)
+    qsort(s->finding, s->findings, sizeof *s->finding, by_cost);
+  for (size_t i = 0; i < s->findings; i++) {
+    struct story *f = &s->finding[i];
+    of_kind = i > 0 && kept > 0 && s->finding[kept - 1].kind == f->kind
+                  ? of_kind
+                  : 0;
+    bool drop = of_kind == FINDINGS_OF_A_KIND;
+    for (size_t k = 0; k < s->findings && !drop; k++)
+      drop = k != i && s->finding[k].text && is_variant(f, &s->finding[k]);
+    if (drop) {
+      story_release(f);
+      continue;
+    }
+    of_kind++;
+    struct story keep = *f;
+    *f = (struct story){0};
+    s->finding[kept++] = keep;
+  }
+  s->findings = kept;
+}
+
 static int by_kind(const void *a, const void *b)
 {
   const struct story *p = a, *q = b;
@@ -544,8 +589,7 @@ void stories_finish(struct stories *s)
   size_t kept = 0;
   if (s->notes > 0)
     qsort(s->note, s->notes, sizeof *s->note, by_kind);
-  if (s->findings > 0)
-    qsort(s->finding, s->findings, sizeof *s->finding, by_kind);
+  keep_simplest(s);
   for (size_t i = 0; i < s->notes; i++) {
     bool said = kept > 0 && same_place(&s->note[i], &s->note[kept - 1]);
     for (size_t k = 0; k < s->findings && !said; k++)
