@@ -29,7 +29,12 @@ static double now_s(void)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static double deadline_s;
+static double deadline_s, start_s;
+
+static double since_start_ms(void)
+{
+  return (now_s() - start_s) * 1000;
+}
 
 static bool time_is_up(void)
 {
@@ -172,6 +177,7 @@ static void explore(const struct task *t, struct machine *m,
                     const struct ex_lab *lab, struct result *r)
 {
   int unit = 0;
+  start_s = now_s();
   for (int set = 0; set < lab->hart_sets; set++) {
     for (size_t i = 0; i < lab->programs; i++, unit++) {
       const struct ex_program *p = &lab->program[i];
@@ -197,6 +203,7 @@ static void take_up(const struct story *s, struct result *r)
       .preemptions = s->preemptions,
       .steps = s->steps,
       .schedule = s->schedule,
+      .found_ms = s->found_ms,
       .choices = s->choices,
       .points = s->points,
   };
@@ -261,9 +268,11 @@ static int run(const struct task *t, struct error *err)
 
 int main(int argc, char **argv)
 {
-  struct task t = {
-      .parts = 1,
-      .search = {.bound = 2, .schedules_most = 6000, .time_is_up = time_is_up}};
+  struct task t = {.parts = 1,
+                   .search = {.bound = 2,
+                              .schedules_most = 6000,
+                              .time_is_up = time_is_up,
+                              .now_ms = since_start_ms}};
   struct error err = {0};
   if (!read_options(argc, argv, &t)) {
     fputs("this program is run by labgen explore\n", stderr);

@@ -82,7 +82,8 @@ static void keep_schedule(const struct machine *m, const struct chooser *c,
 
 // Takes down what was reported.
 static void collect(struct machine *m, const int *harts, int unit,
-                    const struct chooser *c, struct result *r)
+                    const struct search_options *o, const struct chooser *c,
+                    struct result *r)
 {
   static struct finding f;
   if (c && c->made_count > SEARCH_CHOICES)
@@ -94,6 +95,7 @@ static void collect(struct machine *m, const int *harts, int unit,
     f.steps = m->trace.steps;
     f.preemptions = !c ? 0 : c->mode == CHOOSE_ALL ? c->spent : -1;
     f.schedule = old ? old->schedule : r->schedules;
+    f.found_ms = old ? old->found_ms : o->now_ms ? o->now_ms() : 0;
     if (old && !better(old, &f))
       continue;
     f.program = *m->program;
@@ -142,7 +144,8 @@ static void note_remote(const struct machine *m, struct result *r,
                         const char *what)
 {
   struct report n = {.kind = EX_REMOTE, .key = key};
-  if (u->calls < MEASURE_LEAST || u->remote_calls * 100 <= u->calls * (uint64_t)m->lab->remote_percent)
+  if (u->calls < MEASURE_LEAST ||
+      u->remote_calls * 100 <= u->calls * (uint64_t)m->lab->remote_percent)
     return;
   snprintf(n.text, sizeof n.text,
            "%lu of %lu %s took a lock that is not the own hart's",
@@ -186,7 +189,7 @@ static enum round run_round(struct machine *m, const int *harts, int unit,
     n++;
     r->schedules++;
     if (m->reports > 0)
-      collect(m, harts, unit, &chooser, r);
+      collect(m, harts, unit, o, &chooser, r);
     if (m->new_points) {
       end = ROUND_AGAIN;
       break;
@@ -236,7 +239,7 @@ void search_program(struct machine *m, const struct ex_program *program,
   struct coverage c = {.program = program};
   memcpy(c.harts, harts, sizeof c.harts);
   bool good = machine_boot(m, program, harts);
-  collect(m, harts, unit, NULL, r);
+  collect(m, harts, unit, o, NULL, r);
   if (good) {
     for (int round = 0; round < ROUNDS_MOST; round++) {
       m->new_points = false;
@@ -276,8 +279,10 @@ static bool try_program(void *arg, const struct ex_program *program)
       (f->preemptions < a->best->preemptions ||
        (f->preemptions == a->best->preemptions && f->steps < a->best->steps))) {
     uint64_t schedule = a->best->schedule;
+    double found_ms = a->best->found_ms;
     *a->best = *f;
     a->best->schedule = schedule;
+    a->best->found_ms = found_ms;
     smaller = true;
   }
   result_release(&r);

@@ -16,6 +16,7 @@ struct search_options {
   uint64_t seed;
   // Asked now and then: is the time up? May be NULL.
   bool (*time_is_up)(void);
+  double (*now_ms)(void);  // since the search began; may be NULL
 };
 
 // A finding and the schedule that shows it.
@@ -28,6 +29,7 @@ struct finding {
   int preemptions;  // -1: a random schedule
   size_t steps;
   uint64_t schedule;  // the how many-th of all it was when first found
+  double found_ms;    // since the search began
   struct choice choice[SEARCH_CHOICES];
   int choices;
   uint64_t point[SEARCH_POINTS];  // plain accesses that were points

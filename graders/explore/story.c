@@ -141,10 +141,11 @@ static json_t *schedule_json(const struct choice *choice, int choices,
 static void add_run(json_t *j, const struct finding *f)
 {
   json_t *run = json_pack(
-      "{s:[i,i,i],s:i,s:b,s:i,s:I,s:I,s:o,s:b}", "hart_numbers", f->harts[0],
-      f->harts[1], f->harts[2], "unit", f->unit, "at_boot", f->at_boot,
-      "preemptions", f->preemptions, "steps", (json_int_t)f->steps, "schedule",
-      (json_int_t)f->schedule, "hash", hex(f->hash), "repeats", f->repeats);
+      "{s:[i,i,i],s:i,s:b,s:i,s:I,s:I,s:f,s:o,s:b}", "hart_numbers",
+      f->harts[0], f->harts[1], f->harts[2], "unit", f->unit, "at_boot",
+      f->at_boot, "preemptions", f->preemptions, "steps", (json_int_t)f->steps,
+      "schedule", (json_int_t)f->schedule, "found_ms", f->found_ms, "hash",
+      hex(f->hash), "repeats", f->repeats);
   json_object_update_new(j, run);
 }
 
@@ -231,6 +232,7 @@ json_t *story_write(const struct story *s)
                             .preemptions = s->preemptions,
                             .steps = s->steps,
                             .schedule = s->schedule,
+                            .found_ms = s->found_ms,
                             .hash = s->hash,
                             .repeats = s->repeats};
   memcpy(numbers.harts, s->harts, sizeof numbers.harts);
@@ -361,6 +363,7 @@ int story_read(const json_t *j, struct story *ret, struct error *err)
     s.preemptions = (int)get_int(j, "preemptions");
     s.steps = (size_t)get_int(j, "steps");
     s.schedule = (uint64_t)get_int(j, "schedule");
+    s.found_ms = json_number_value(json_object_get(j, "found_ms"));
     s.hash = get_hex(json_object_get(j, "hash"));
     s.repeats = json_is_true(json_object_get(j, "repeats"));
     read_schedule(j, &s);
@@ -550,9 +553,8 @@ static void keep_simplest(struct stories *s)
     qsort(s->finding, s->findings, sizeof *s->finding, by_cost);
   for (size_t i = 0; i < s->findings; i++) {
     struct story *f = &s->finding[i];
-    of_kind = i > 0 && kept > 0 && s->finding[kept - 1].kind == f->kind
-                  ? of_kind
-                  : 0;
+    of_kind =
+        i > 0 && kept > 0 && s->finding[kept - 1].kind == f->kind ? of_kind : 0;
     bool drop = of_kind == FINDINGS_OF_A_KIND;
     for (size_t k = 0; k < s->findings && !drop; k++)
       drop = k != i && s->finding[k].text && is_variant(f, &s->finding[k]);

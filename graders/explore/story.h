@@ -40,7 +40,8 @@ struct story {
   bool at_boot;
   int preemptions;
   size_t steps;
-  uint64_t schedule;
+  uint64_t schedule;  // the how many-th showed it first ...
+  double found_ms;    // ... and when, since the search began
   struct choice choice[SEARCH_CHOICES];
   int choices;
   uint64_t point[SEARCH_POINTS];
