@@ -157,6 +157,8 @@ int objects_open(struct objects **ret, struct error *err)
 {
   struct objects *o = xcalloc(1, sizeof(*o));
   int rc = git_libgit2_init() < 0 ? git_failed(err, LG_EHARNESS, "libgit2") : 0;
+  // What is rolled back must not live on in libgit2's own memory.
+  git_libgit2_opts(GIT_OPT_ENABLE_CACHING, 0);
   git_odb_init_backend(&o->backend, GIT_ODB_BACKEND_VERSION);
   o->backend.read = backend_read;
   o->backend.read_header = backend_read_header;
