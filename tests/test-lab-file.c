@@ -5,7 +5,9 @@
 
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
+#include "labgen/lab/bug.h"
 #include "labgen/lab/labfile.h"
+#include "labgen/lab/render.h"
 
 static char *dir;
 
@@ -311,4 +313,30 @@ Test(when, formats_what_it_parses)
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
     cr_expect_eq(when_parse(bad[i], &w), LG_EINPUT, "%s", bad[i]);
   cr_expect_eq(w.seconds, 1709222405);
+}
+
+// Looks for each key of a schema, and of those within it, in a manual page.
+static void expect_documented(const struct schema *s, const char *page)
+{
+  for (const struct field *f = s->fields; f->key; f++) {
+    cr_expect(strstr(page, f->key), "docs/labgen-lab.5 does not name '%s' (%s)",
+              f->key, s->name);
+    if (f->sub)
+      expect_documented(f->sub, page);
+  }
+}
+
+Test(manual, every_key_is_in_it)
+{
+  const char *data;
+  struct buf page = BUF_INIT;
+  cr_assert_eq(data_dir(&data, NULL), 0);
+  char *path = path_join(data, "docs/labgen-lab.5");
+  cr_assert_eq(file_read(path, 1 << 20, &page, NULL), 0);
+  expect_documented(&lab_schema, buf_str(&page));
+  expect_documented(&bug_schema, buf_str(&page));
+  expect_documented(&commit_schema, buf_str(&page));
+  expect_documented(&rendering_schema, buf_str(&page));
+  buf_release(&page);
+  free(path);
 }

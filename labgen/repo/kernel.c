@@ -15,6 +15,7 @@
 
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
+#include "labgen/repo/warm.h"
 #include "labgen/run/child.h"
 
 #define MAX_JOBS 64
@@ -77,19 +78,6 @@ size_t kernels_failed(const struct kernels *k)
 }
 
 // --- names -----------------------------------------------------------------
-
-static bool ends_in(const char *path, const char *ending)
-{
-  size_t len = strlen(path), n = strlen(ending);
-  return len > n && strcmp(path + len - n, ending) == 0;
-}
-
-// Whether a file has no part in the kernel.
-static bool is_document(const char *path)
-{
-  return ends_in(path, ".md") || ends_in(path, ".yaml") ||
-         ends_in(path, ".yml") || ends_in(path, ".gitignore");
-}
 
 static int run_make(struct kernels *k, const char *dir, const char *const *args,
                     struct child **ret, struct child_result *ret_result,
@@ -158,7 +146,7 @@ static int make_key(struct kernels *k, const struct tree *tree, char *ret,
   add_hashed(&state, buf_str(&k->compiler), k->compiler.len);
   for (size_t i = 0; i < tree->count; i++) {
     const struct tree_file *f = &tree->files[i];
-    if (is_document(f->path))
+    if (warm_is_document(f->path))
       continue;
     add_hashed(&state, f->path, strlen(f->path));
     add_hashed(&state, f->content->bytes, f->content->len);
@@ -170,59 +158,6 @@ static int make_key(struct kernels *k, const struct tree *tree, char *ret,
 
 // --- where a build begins --------------------------------------------------
 
-// How many files differ; -1 when make cannot be trusted with the difference.
-static int difference(const struct tree *a, const struct tree *b)
-{
-  size_t i = 0, j = 0;
-  int differing = 0;
-  for (;;) {
-    while (i < a->count && is_document(a->files[i].path))
-      i++;
-    while (j < b->count && is_document(b->files[j].path))
-      j++;
-    if (i == a->count || j == b->count)
-      return i == a->count && j == b->count ? differing : -1;
-    const struct tree_file *x = &a->files[i++], *y = &b->files[j++];
-    if (strcmp(x->path, y->path) != 0)
-      return -1;
-    if (x->content == y->content ||
-        (x->content->len == y->content->len &&
-         memcmp(x->content->bytes, y->content->bytes, x->content->len) == 0))
-      continue;
-    if (!ends_in(x->path, ".c"))
-      return -1;
-    differing++;
-  }
-}
-
-struct copying {
-  const char *from, *to;
-};
-
-static int copy_file(void *arg, const char *path, struct error *err)
-{
-  const struct copying *c = arg;
-  char *from = path_join(c->from, path), *to = path_join(c->to, path);
-  struct buf bytes = BUF_INIT;
-  struct stat st;
-  int rc = file_read(from, FILE_MAX_BYTES, &bytes, err);
-  if (rc == 0 && stat(from, &st))
-    rc = error_errno(err, LG_EIO, "%s", from);
-  char *parent = xstrndup(to, (size_t)(strrchr(to, '/') - to));
-  if (rc == 0 && !file_exists(parent))
-    rc = file_mkdirs(parent, err);
-  if (rc == 0)
-    rc = file_write(to, buf_str(&bytes), bytes.len, st.st_mode & 0777, err);
-  const struct timespec times[] = {st.st_atim, st.st_mtim};
-  if (rc == 0 && utimensat(AT_FDCWD, to, times, 0))
-    rc = error_errno(err, LG_EIO, "%s", to);
-  buf_release(&bytes);
-  free(parent);
-  free(from);
-  free(to);
-  return rc;
-}
-
 static const char *product(const struct kernels *k, size_t i)
 {
   return k->options.products.count ? k->options.products.items[i]
@@ -232,40 +167,6 @@ static const char *product(const struct kernels *k, size_t i)
 static size_t product_count(const struct kernels *k)
 {
   return k->options.products.count ? k->options.products.count : 1;
-}
-
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-  return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec
-                                : a->tv_nsec > b->tv_nsec;
-}
-
-// Writes the files of `tree` that `built` does not have so, later than `after`
-// by the clock of the file system: make compares times, and they are coarse.
-static int write_differing(const struct tree *tree, const struct tree *built,
-                           const char *dir, const struct timespec *after,
-                           struct timespec *ret_written, struct error *err)
-{
-  int rc = 0;
-  for (size_t i = 0; i < tree->count && rc == 0; i++) {
-    const struct tree_file *f = &tree->files[i];
-    const struct tree_file *old = tree_find(built, f->path);
-    struct stat st;
-    if (is_document(f->path) ||
-        (old && old->content->len == f->content->len &&
-         memcmp(old->content->bytes, f->content->bytes, f->content->len) == 0))
-      continue;
-    char *path = path_join(dir, f->path);
-    for (;;) {
-      rc = file_write(path, f->content->bytes, f->content->len, 0644, err);
-      if (rc || stat(path, &st) || is_later(&st.st_mtim, after))
-        break;
-      usleep(1000);
-    }
-    *ret_written = st.st_mtim;
-    free(path);
-  }
-  return rc;
 }
 
 // When the first product in a folder was made; the beginning of time for none.
@@ -286,21 +187,20 @@ static int prepare(struct kernels *k, const struct tree *tree, struct job *job,
   const struct built *best = NULL;
   int least = 0, rc = 0;
   for (size_t i = 0; i < k->built_count; i++) {
-    int d = difference(tree, &k->built[i].tree);
+    int d = warm_distance(tree, &k->built[i].tree);
     if (d >= 0 && (!best || d < least)) {
       best = &k->built[i];
       least = d;
     }
   }
-  int here = job->dir ? difference(tree, &job->tree) : -1;
+  int here = job->dir ? warm_distance(tree, &job->tree) : -1;
   if (here < 0 || (best && least < here - 1)) {
     if (job->dir)
       rc = file_remove_tree(job->dir, err);
     free(job->dir);
     job->dir = publish_scratch(k->options.publish);
-    struct copying c = {best ? best->dir : NULL, job->dir};
     if (rc == 0 && best)
-      rc = file_walk(best->dir, copy_file, &c, err);
+      rc = warm_copy(best->dir, job->dir, err);
     tree_copy(&job->tree, best ? &best->tree : &(struct tree){0});
   }
   struct timespec built = product_time(k, job->dir);
@@ -309,8 +209,7 @@ static int prepare(struct kernels *k, const struct tree *tree, struct job *job,
   if (rc == 0 && job->tree.count == 0)
     rc = tree_write(tree, job->dir, err);
   else if (rc == 0)
-    rc =
-        write_differing(tree, &job->tree, job->dir, &built, &job->written, err);
+    rc = warm_update(job->dir, &job->tree, tree, &built, &job->written, err);
   tree_copy(&job->tree, tree);
   return rc;
 }
@@ -400,7 +299,7 @@ static int end_job(struct kernels *k, size_t i, struct error *err)
   bool good = result->end == CHILD_EXITED && result->status == 0;
   int rc = 0;
   struct timespec made = product_time(k, job->dir);
-  if (good && !is_later(&made, &job->written)) {
+  if (good && !warm_is_later(&made, &job->written)) {
     rc = error_set(err, LG_EHARNESS,
                    "%s: make did not make %s anew from changed sources",
                    job->label, product(k, 0));
