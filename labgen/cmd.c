@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "labgen/base/buf.h"
@@ -24,12 +25,18 @@ const struct command *command_find(const char *name)
 
 int command_misused(const struct command *command, const char *fmt, ...)
 {
+  char *said = NULL;
+  struct buf text = BUF_INIT;
   va_list args;
-  fprintf(stderr, "labgen %s: ", command->name);
   va_start(args, fmt);
-  vfprintf(stderr, fmt, args);
+  if (vasprintf(&said, fmt, args) < 0)
+    abort();
   va_end(args);
-  fprintf(stderr, "\nTry 'labgen %s --help'.\n", command->name);
+  buf_add_terminal(&text, said, strlen(said));
+  fprintf(stderr, "labgen %s: %s\nTry 'labgen %s --help'.\n", command->name,
+          buf_str(&text), command->name);
+  buf_release(&text);
+  free(said);
   return error_exit_status(LG_EUSAGE);
 }
 

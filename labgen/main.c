@@ -21,9 +21,10 @@ static int dispatch(int argc, char **argv)
 
   const struct command *command = command_find(argv[1]);
   if (!command) {
-    fprintf(stderr, "labgen: there is no command '%s'; try 'labgen --help'\n",
-            argv[1]);
-    return error_exit_status(LG_EUSAGE);
+    struct error err = {0};
+    error_set(&err, LG_EUSAGE, "there is no command '%s'; try 'labgen --help'",
+              argv[1]);
+    return command_failed(&err);
   }
   for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
     if (strcmp(argv[i], "--help") == 0) {
