@@ -207,15 +207,16 @@ static enum verdict judge_ctrlp_sum(const struct check *c,
   (void)c;
   if (!e->watched.done || e->watched.harness || !e->reported)
     return VERDICT_NOT_JUDGED;
-  if (e->watched.verdict != BOOT_COMPLETED || !line->seen) {
+  if (e->watched.verdict != BOOT_COMPLETED || !line->seen ||
+      e->report.obtainable_pages < 0) {
     buf_addf(text, "the watched kernel did not come so far: it %s\n",
              buf_str(&e->watched.detail));
     return VERDICT_NOT_REACHED;
   }
-  if (line->sum == e->report.free_pages)
+  if (line->sum == e->report.obtainable_pages)
     return VERDICT_PASS;
-  buf_addf(text, "the counts add up to %ld, and %lld pages were free: %s\n",
-           line->sum, e->report.free_pages, buf_str(&line->text));
+  buf_addf(text, "the counts add up to %ld, and %lld pages are there: %s\n",
+           line->sum, e->report.obtainable_pages, buf_str(&line->text));
   return VERDICT_FAIL;
 }
 

@@ -55,8 +55,7 @@ int cache_place(const char *made, const char *place, struct error *err)
 int tool_run(const struct tool_run *tool, const struct argv *argv,
              struct buf *ret_out, struct error *err)
 {
-  const char *seen[] = {tool->dir, tool->stock ? tool->stock->watch : NULL,
-                        NULL};
+  const char *seen[] = {tool->dir, NULL};
   struct sandbox box = {.off = tool->stock == NULL || !tool->stock->sandbox,
                         .read_only = seen,
                         .writable = tool->writable};
@@ -189,7 +188,7 @@ static int compile_watchers(const struct stock *c, struct error *err)
   for (size_t i = 0; rc == 0 && i < sizeof watch_files / sizeof *watch_files;
        i++) {
     struct argv command = {0};
-    char *from = path_join(c->watch, watch_files[i][0]);
+    char *from = xasprintf("%s/watch/%s", c->dir, watch_files[i][0]);
     char *to = xasprintf("%s/%s", c->dir, watch_files[i][1]);
     stock_compile_command(c, added, from, to, &command);
     rc = tool_run(&(struct tool_run){.dir = c->dir}, &command, NULL, err);
@@ -352,27 +351,6 @@ static char *tree_key(const struct tree *t)
   return key;
 }
 
-static int stock_key(struct stock *c, const struct tree *tree,
-                     struct error *err)
-{
-  struct tree watch = {0};
-  int rc = tree_add_folder(&watch, c->watch, "", err);
-
-  if (rc == 0) {
-    char *tree_hash = tree_key(tree), *watch_hash = tree_key(&watch);
-    const struct key_part parts[] = {
-        {LABGEN_VERSION, strlen(LABGEN_VERSION)},
-        {tree_hash, strlen(tree_hash)},
-        {watch_hash, strlen(watch_hash)},
-    };
-    c->key = cache_key(parts, 3);
-    free(tree_hash);
-    free(watch_hash);
-  }
-  tree_release(&watch);
-  return rc;
-}
-
 static int absolute(const char *path, char **ret, struct error *err)
 {
   char full[PATH_MAX];
@@ -400,45 +378,64 @@ static int fill_entry(struct stock *c, const struct tree *tree,
   return rc;
 }
 
+// The entry's tree: the course's, and the watchers' files in a folder of their
+// own, so that a change of labgen's files changes no entry that is in use.
+static int add_watchers(const struct tree *tree, struct tree *ret,
+                        struct error *err)
+{
+  const char *data = NULL;
+  int rc = data_dir(&data, err);
+
+  tree_copy(ret, tree);
+  if (rc == 0) {
+    char *watch = path_join(data, "graders/watch");
+    rc = tree_add_folder(ret, watch, "watch/", err);
+    free(watch);
+  }
+  return rc;
+}
+
+static char *stock_key(const struct tree *all)
+{
+  char *hash = tree_key(all);
+  const struct key_part parts[] = {{LABGEN_VERSION, strlen(LABGEN_VERSION)},
+                                   {hash, strlen(hash)}};
+  char *key = cache_key(parts, 2);
+  free(hash);
+  return key;
+}
+
 int stock_open(const char *cache, const struct tree *tree, bool sandbox,
                struct stock *ret, struct error *err)
 {
   struct stock c = {.sandbox = sandbox};
-  const char *data = NULL;
+  struct tree all = {0};
   char *place = NULL;
   int rc = file_mkdirs(cache, err);
 
   if (rc == 0)
     rc = absolute(cache, &c.cache, err);
   if (rc == 0)
-    rc = data_dir(&data, err);
-  if (rc == 0) {
-    char *watch = path_join(data, "graders/watch");
-    rc = absolute(watch, &c.watch, err);
-    free(watch);
-  }
-  if (rc == 0)
-    rc = stock_key(&c, tree, err);
+    rc = add_watchers(tree, &all, err);
   if (rc != 0)
     goto out;
 
+  c.key = stock_key(&all);
   place = xasprintf("%s/stock-%s", c.cache, c.key);
-  if (file_exists(place) && !same_compiler(place)) {
+  if (file_exists(place) && !same_compiler(place))
     rc = file_remove_tree(place, err);
-    if (rc != 0)
-      goto out;
-  }
-  if (!file_exists(place))
-    rc = fill_entry(&c, tree, place, err);
+  if (rc == 0 && !file_exists(place))
+    rc = fill_entry(&c, &all, place, err);
   if (rc == 0) {
-    c.dir = place;
-    place = NULL;
+    c.dir = xstrdup(place);
+    c.watch = path_join(c.dir, "watch");
     rc = find_commands(c.dir, &c.compile, &c.link, err);
   }
   if (rc == 0)
     rc = read_reserved(&c, err);
 out:
   free(place);
+  tree_release(&all);
   if (rc != 0)
     stock_close(&c);
   else

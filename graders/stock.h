@@ -22,7 +22,7 @@ struct stock {
   char *key;            // owned; names what it was made of
   char *cache;          // owned; absolute path of the cache
   char *dir;            // owned; absolute path of the compiled tree
-  char *watch;          // owned; absolute path of the watchers' sources
+  char *watch;          // owned; absolute path of the watchers' files in `dir`
   struct argv compile;  // the tree's own command for kernel/kalloc.c
   struct argv link;     // ... and for kernel/kernel
   char **reserved;  // owned, sorted: global names of the kernel's other files

@@ -13,6 +13,7 @@ void __wrap_initlock(struct spinlock *lk, char *name);
 struct watch_report watch_report = {
     .magic = WATCH_MAGIC,
     .size_bytes = sizeof(struct watch_report),
+    .obtainable_pages = -1,
 };
 struct hart watch_harts[NCPU];
 

@@ -11,6 +11,8 @@
 
 void __real_scheduler(void) __attribute__((noreturn));
 void __wrap_scheduler(void) __attribute__((noreturn));
+void __real_procdump(void);
+void __wrap_procdump(void);
 void push_off(void);
 void pop_off(void);
 
@@ -356,6 +358,40 @@ static void probe(void)
   phase(broken() ? WATCH_ABANDONED : WATCH_RUNNING);
   stage = OPEN;
 }
+
+// ---- while programs run --------------------------------------------------------------
+
+// Whether no process runs anywhere, so that nobody allocates.
+static int quiet(void)
+{
+  for (int cpu = 0; cpu < NCPU; cpu++)
+    if (cpus[cpu].proc != 0)
+      return 0;
+  return 1;
+}
+
+// Takes all pages that any CPU can have, and gives them back to this one.
+static void count_obtainable(void)
+{
+  taken = 0;
+  taken_count = 0;
+  for (int cpu = 0; cpu < NCPU; cpu++)
+    while (!broken() && take(cpu))
+      ;
+  watch_report.obtainable_pages = taken_count;
+  give(r_tp(), taken_count);
+}
+
+// Ctrl-P, in the console's interrupt: what the student's line says can be held
+// against what there is.
+void __wrap_procdump(void)
+{
+  __real_procdump();
+  if (watch_report.phase == WATCH_RUNNING && quiet() && !broken())
+    count_obtainable();
+}
+
+// ---- at the scheduler's door ---------------------------------------------------------
 
 // Sleeps for a moment, so that waiting harts leave the host's cores to the one
 // that works. No interrupt is taken, since hart 0 may be standing in for this
