@@ -23,7 +23,8 @@ struct command {
   X(show)                  \
   X(explore)               \
   X(verify)                \
-  X(doctor)
+  X(doctor)                \
+  X(public)
 
 #define LABGEN_DECLARE(name) extern const struct command cmd_##name;
 LABGEN_COMMANDS(LABGEN_DECLARE)

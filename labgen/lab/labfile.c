@@ -21,7 +21,7 @@ static const struct field machine_fields[] = {
     FIELD_END,
 };
 
-static const struct schema machine_schema = {
+const struct schema lab_machine_schema = {
     .name = "machine",
     .doc = "The machine that kernels run on.",
     .size = sizeof(struct lab_machine),
@@ -186,7 +186,7 @@ static const struct field submission_fields[] = {
     FIELD_END,
 };
 
-static const struct schema submission_schema = {
+const struct schema lab_submission_schema = {
     .name = "submission",
     .doc = "What a submission may change; all else is the course's.",
     .size = sizeof(struct lab_submission),
@@ -272,7 +272,7 @@ static const struct field lab_fields[] = {
     FIELD(struct lab, title, FIELD_TEXT, .required = true,
           .doc = "the lab's name for people"),
     FIELD(struct lab, machine, FIELD_STRUCT, .required = true,
-          .sub = &machine_schema, .doc = "the machine that kernels run on"),
+          .sub = &lab_machine_schema, .doc = "the machine that kernels run on"),
     FIELD(struct lab, base, FIELD_STRUCT, .required = true, .sub = &base_schema,
           .doc = "the kernel tree that the lab starts from"),
     FIELD(struct lab, secret, FIELD_STRUCT, .required = true,
@@ -288,7 +288,7 @@ static const struct field lab_fields[] = {
     FIELD(struct lab, clinic, FIELD_STRUCT, .required = true,
           .sub = &clinic_schema, .doc = "broken kernels"),
     FIELD(struct lab, submission, FIELD_STRUCT, .required = true,
-          .sub = &submission_schema, .doc = "what a submission may change"),
+          .sub = &lab_submission_schema, .doc = "what a submission may change"),
     FIELD(struct lab, rubric, FIELD_FILE, .doc = "checks and marks"),
     FIELD(struct lab, dates, FIELD_STRUCT, .required = true,
           .sub = &dates_schema, .doc = "deadline and release"),

@@ -117,7 +117,9 @@ struct lab {
   struct lab_limits limits;
 };
 
+// The lab file, and the parts of it that students have too.
 extern const struct schema lab_schema;
+extern const struct schema lab_machine_schema, lab_submission_schema;
 
 // Reads a lab file; texts live in *arena. All errors are reported in one go,
 // each as FILE:LINE:COLUMN: message. LG_EINPUT, or as yaml_read().
