@@ -69,6 +69,8 @@ static const struct field check_fields[] = {
           .doc = "whether students see its evidence at once"),
     FIELD(struct check, hint, FIELD_TEXT, .required = true,
           .doc = "where to look when it fails"),
+    FIELD(struct check, see, FIELD_TEXT,
+          .doc = "the command that shows it to a student"),
     FIELD_END,
 };
 

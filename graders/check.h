@@ -51,6 +51,7 @@ struct check {
   long marks;
   bool visible;  // a student may see its evidence before the deadline
   const char *hint;
+  const char *see;  // what a student types to see it; may be NULL
 };
 
 struct rubric {

@@ -39,8 +39,9 @@ enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
     .kind = BOOT_WAIT_LINE, .bytes = text \
   }
 // What follows Ctrl-P's output shows that the output is complete.
+#define MARKER "echo after-ctrl-p"
 #define ASK_CTRL_P \
-  TYPE(BOOT_CTRL_P), TYPE("echo after-ctrl-p\n"), LINE("after-ctrl-p"), PROMPT
+  TYPE(BOOT_CTRL_P), TYPE(MARKER "\n"), LINE("after-ctrl-p"), PROMPT
 #define RUN(command) TYPE(command "\n"), PROMPT
 
 // The script of all boots; how far it goes is a matter of the effort.
@@ -66,6 +67,7 @@ struct watching {
   const char *socket;
   uint64_t report_at;  // address of watch_report; 0: not watched
   const struct gather_spec *spec;
+  size_t step_count;
   double cpu_limit_s;
   size_t lines;              // seen so far
   double cpu_s, line_cpu_s;  // QEMU's CPU time, and that at the last line
@@ -125,20 +127,20 @@ static void tell(const struct gather_spec *spec, const char *doing)
     spec->on_progress(spec->arg, doing);
 }
 
-// Says which program is running.
+// Says which program is running: the last that was typed.
 static void tell_program(const struct watching *w, const struct boot *boot)
 {
-  size_t last = boot_step_index(boot);
+  const char *kernel = w->report_at ? "watched" : "plain";
   struct buf doing = BUF_INIT;
 
-  buf_addf(&doing, "boots the %s kernel", w->report_at ? "watched" : "plain");
-  for (size_t i = 0; i <= last && i < sizeof steps / sizeof *steps; i++) {
-    size_t len = steps[i].bytes ? strcspn(steps[i].bytes, "\n") : 0;
-    if (steps[i].kind != BOOT_SEND || strcmp(steps[i].bytes, BOOT_CTRL_P) == 0)
+  buf_addf(&doing, "boots the %s kernel", kernel);
+  for (size_t i = 0; i < w->step_count && i <= boot_step_index(boot); i++) {
+    const char *typed = steps[i].kind == BOOT_SEND ? steps[i].bytes : "";
+    size_t len = strcspn(typed, "\n");
+    if (len <= 1 || strncmp(typed, MARKER, len) == 0)
       continue;
     buf_truncate(&doing, 0);
-    buf_addf(&doing, "runs %.*s on the %s kernel", (int)len, steps[i].bytes,
-             w->report_at ? "watched" : "plain");
+    buf_addf(&doing, "runs %.*s on the %s kernel", (int)len, typed, kernel);
   }
   tell(w->spec, buf_str(&doing));
   buf_release(&doing);
@@ -247,6 +249,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
       .kernel = kernel,
       .report_at = at != NULL ? at->value : 0,
       .spec = spec,
+      .step_count = step_counts[effort],
       .cpu_limit_s =
           cpu_s * CPU_TIMES > CPU_LEAST_S ? cpu_s * CPU_TIMES : CPU_LEAST_S,
       .facts = facts,
@@ -265,7 +268,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
         .harts = spec->harts,
         .memory_mib = spec->memory_mib,
         .steps = steps,
-        .step_count = step_counts[effort],
+        .step_count = w.step_count,
         .timeout_ms = WALL_MS,
         .max_output_bytes = MAX_CONSOLE_BYTES,
         .gdb_socket = socket,

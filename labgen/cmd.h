@@ -24,7 +24,8 @@ struct command {
   X(explore)               \
   X(verify)                \
   X(doctor)                \
-  X(public)
+  X(public)                \
+  X(pregrade)
 
 #define LABGEN_DECLARE(name) extern const struct command cmd_##name;
 LABGEN_COMMANDS(LABGEN_DECLARE)
