@@ -21,6 +21,7 @@ struct design {
   struct list edits;
   const char *source;
   struct texts checks;
+  const struct node *explore;
 };
 
 static const char *const design_kinds[] = {"correct", "wasteful", NULL};
@@ -49,6 +50,8 @@ static const struct field design_fields[] = {
           .doc = "edits to the reference's tree"),
     FIELD(struct design, source, FIELD_FILE, .doc = "or a whole kalloc.c"),
     FIELD(struct design, checks, FIELD_TEXTS, .doc = "checks that must fail"),
+    FIELD(struct design, explore, FIELD_NODE,
+          .doc = "what the explorer must say; its own tests hold it to that"),
     FIELD(struct design, explanation, FIELD_TEXT, .required = true,
           .doc = "why it is correct, or what it wastes"),
     FIELD_END,
