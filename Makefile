@@ -2,6 +2,7 @@
 # make check      build and run all tests; SANITIZE=1 does it with ASan and UBSan
 # make bench      build and run the benchmarks
 # make lint       what must hold of the sources without running them
+# make validity   grade the same again and again: hours
 # make install    into $(DESTDIR)$(PREFIX)
 #
 # Sources are found by name, so a new file needs no line here:
@@ -69,7 +70,7 @@ FUZZERS := $(patsubst tests/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 
 .PHONY: all check bench lint tidy fuzz install uninstall clean bootstrap
-.PHONY: kernel-coverage kernel-faults
+.PHONY: kernel-coverage kernel-faults validity
 all: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
 
 $(BUILD)/obj/%.o: %.c Makefile
@@ -210,6 +211,10 @@ $(TIDY): build/lint/%.ok: % $(TIDY_DEPS)
 	$(Q)clang-tidy --quiet $* -- $(filter-out -M%,$(ALL_CFLAGS)) 2>$@.log \
 	  || { cat $@.log; exit 1; }
 	@touch $@
+
+# Hours: how often a mark changes when nothing else does. Not part of CI.
+validity: all
+	./tools/validity
 
 lint:
 	@./tools/lint

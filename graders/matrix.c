@@ -65,6 +65,24 @@ static size_t add_unknown_checks(const struct verify_result *v, size_t subject,
   return count;
 }
 
+// A mark that changes from one trial to the next depends on luck.
+static size_t add_changing_marks(const struct verify_result *v, size_t subject,
+                                 struct buf *ret)
+{
+  const struct trial *t = v->trials[subject];
+  long low = t[0].marks, high = t[0].marks;
+
+  for (int boot = 1; boot < v->boots; boot++) {
+    low = t[boot].marks < low ? t[boot].marks : low;
+    high = t[boot].marks > high ? t[boot].marks : high;
+  }
+  if (low == high)
+    return 0;
+  buf_addf(ret, "%s: marks from %ld to %ld for the same submission\n",
+           v->subjects->items[subject].id, low, high);
+  return 1;
+}
+
 size_t verify_differences(const struct verify_result *v, struct buf *ret,
                           size_t *ret_unjudged)
 {
@@ -76,6 +94,7 @@ size_t verify_differences(const struct verify_result *v, struct buf *ret,
       continue;
     const char *id = v->subjects->items[s].id;
     count += add_unknown_checks(v, s, ret);
+    count += add_changing_marks(v, s, ret);
     for (size_t c = 0; c < v->rubric->checks.count; c++) {
       int failed = verify_count(v, s, c, VERDICT_FAIL);
       int unjudged = verify_count(v, s, c, VERDICT_NOT_JUDGED);
