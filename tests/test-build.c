@@ -385,7 +385,7 @@ Test(leaks, a_lab_repository_holds_nothing_of_reference_bugs_or_neighbours)
       cr_expect_null(memmem(all.data, all.len, secrets[k], strlen(secrets[k])),
                      "%s", secrets[k]);
     for (int other = 1; other <= 3; other++) {
-      char id[8];
+      char id[16];
       snprintf(id, sizeof(id), "s%d", other);
       bool found = memmem(all.data, all.len, id, strlen(id)) != NULL;
       cr_expect_eq(found, other == i, "s%d in the trees of s%d", other, i);

@@ -223,9 +223,26 @@ int bug_apply(const struct bug *bug, const size_t *choice, struct tree *tree,
 
 // --- commits ---------------------------------------------------------------
 
+static const struct field overlay_fields[] = {
+    FIELD(struct overlay, folder, FIELD_FOLDER, .required = true,
+          .doc = "the folder"),
+    FIELD(struct overlay, to, FIELD_TREE_PATH,
+          .doc = "where in the tree; without it, its top"),
+    FIELD_END,
+};
+
+static const struct schema overlay_schema = {
+    .name = "overlay",
+    .doc = "A folder that is laid over the tree.",
+    .size = sizeof(struct overlay),
+    .fields = overlay_fields,
+};
+
 static const struct field commit_fields[] = {
     FIELD(struct commit_step, message, FIELD_TEXT, .required = true,
           .doc = "the commit's message"),
+    FIELD(struct commit_step, overlay, FIELD_STRUCTS, .sub = &overlay_schema,
+          .doc = "further folders, laid over after files/"),
     FIELD(struct commit_step, patch, FIELD_FILE,
           .doc = "a unified diff, applied after the overlay"),
     FIELD(struct commit_step, edits, FIELD_STRUCTS, .sub = &edit_schema,

@@ -68,14 +68,22 @@ const struct bug *catalogue_find(const struct catalogue *c, const char *id);
 int bug_apply(const struct bug *bug, const size_t *choice, struct tree *tree,
               struct error *err);
 
+// A folder that is laid over a tree.
+struct overlay {
+  struct place at;
+  const char *folder;
+  const char *to;  // where in the tree; NULL: its top
+};
+
 // One commit on top of another: a folder with commit.yaml, and below files/
 // files that are laid over.
 struct commit_step {
   struct place at;
   const char *message;
-  struct list edits;  // struct edit, after the overlay
-  const char *patch;  // a unified diff (path of a file), or NULL
-  const char *files;  // folder/files, laid over the tree; NULL: none
+  struct list overlay;  // struct overlay, after the files
+  struct list edits;    // struct edit, after all else
+  const char *patch;    // a unified diff (path of a file), or NULL
+  const char *files;    // folder/files, laid over the tree; NULL: none
 };
 
 extern const struct schema commit_schema;

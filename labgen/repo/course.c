@@ -39,6 +39,12 @@ int course_step(struct objects *o, const struct commit_step *step,
   tree_copy(&work, tree);
   if (step->files)
     rc = tree_add_folder(&work, step->files, "", err);
+  for (size_t i = 0; i < step->overlay.count && rc == 0; i++) {
+    const struct overlay *over = LIST_AT(step->overlay, struct overlay, i);
+    char *prefix = over->to ? xasprintf("%s/", over->to) : xstrdup("");
+    rc = tree_add_folder(&work, over->folder, prefix, err);
+    free(prefix);
+  }
   if (rc == 0 && step->patch)
     rc = file_read(step->patch, PATCH_MAX_BYTES, &diff, err);
   if (rc == 0 && step->patch)

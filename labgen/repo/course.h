@@ -47,7 +47,7 @@ int course_load(const char *lab_file, bool need_secret, struct course *ret,
 // Frees everything; safe on a zeroed struct.
 void course_release(struct course *c);
 
-// Applies a commit folder to a tree: files, then patch, then edits. The tree is
+// Applies a commit folder to a tree: files, overlays, patch, edits. The tree is
 // unchanged on failure. LG_EINPUT, LG_EIO.
 int course_step(struct objects *o, const struct commit_step *step,
                 struct tree *tree, struct error *err);
