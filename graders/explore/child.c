@@ -101,6 +101,7 @@ struct task {
   const char *replay;  // file with a list of findings
   bool shrink;         // make findings small
   bool record;         // write down their events
+  int bound;           // most preemptions
   int part, parts;     // explore programs number part, part + parts, ...
   struct search_options search;
 };
@@ -152,7 +153,7 @@ static bool read_options(int argc, char **argv, struct task *t)
       t->parts = atoi(optarg);
       break;
     case 'b':
-      t->search.bound = atoi(optarg);
+      t->bound = atoi(optarg);
       break;
     case 'm':
       t->search.schedules_most = (uint32_t)strtoul(optarg, NULL, 10);
@@ -173,20 +174,34 @@ static bool read_options(int argc, char **argv, struct task *t)
   return t->object && t->lab_path && t->parts > 0;
 }
 
+// Explores this process's part of the units from one bound to another.
+static void explore_bounds(const struct task *t, struct machine *m,
+                           const struct ex_lab *lab, int first, int last,
+                           const struct search_options *o, struct result *r)
+{
+  int number = 0;
+  for (int set = 0; set < lab->hart_sets; set++) {
+    for (size_t i = 0; i < lab->programs; i++, number++) {
+      struct unit u = {.program = &lab->program[i], .number = number};
+      memcpy(u.harts, lab->hart_set[set], sizeof u.harts);
+      if (number % t->parts == t->part &&
+          (!t->program || strcmp(t->program, u.program->name) == 0))
+        search_unit(m, &u, first, last, o, r);
+    }
+  }
+}
+
+// Few preemptions first, over all programs: what is found then is the simplest.
 static void explore(const struct task *t, struct machine *m,
                     const struct ex_lab *lab, struct result *r)
 {
-  int unit = 0;
+  struct search_options random = t->search, none = t->search;
+  none.random = 0;
   start_s = now_s();
-  for (int set = 0; set < lab->hart_sets; set++) {
-    for (size_t i = 0; i < lab->programs; i++, unit++) {
-      const struct ex_program *p = &lab->program[i];
-      if (unit % t->parts != t->part ||
-          (t->program && strcmp(t->program, p->name) != 0))
-        continue;
-      search_program(m, p, lab->hart_set[set], unit, &t->search, r);
-    }
-  }
+  for (int b = 0; b <= t->bound; b++)
+    explore_bounds(t, m, lab, b, b, &none, r);
+  if (random.random > 0)
+    explore_bounds(t, m, lab, t->bound + 1, t->bound, &random, r);
   search_conclude(m, r);
 }
 
@@ -268,9 +283,9 @@ static int run(const struct task *t, struct error *err)
 
 int main(int argc, char **argv)
 {
-  struct task t = {.parts = 1,
-                   .search = {.bound = 2,
-                              .schedules_most = 6000,
+  struct task t = {.bound = 2,
+                   .parts = 1,
+                   .search = {.schedules_most = 6000,
                               .time_is_up = time_is_up,
                               .now_ms = since_start_ms}};
   struct error err = {0};

@@ -334,9 +334,11 @@ void print_coverage(const struct stories *s, int bound,
 {
   struct buf text = BUF_INIT;
   size_t open = 0, cut = 0;
+  uint64_t random = 0;
   for (size_t i = 0; i < s->coverages; i++) {
     open += !finished(&s->coverage[i], bound);
     cut += s->coverage[i].cut;
+    random += s->coverage[i].random;
   }
   if (s->findings == 0)
     buf_addf(&text, "%s within bound %d of these programs. ",
@@ -346,6 +348,8 @@ void print_coverage(const struct stories *s, int bound,
            "preemption%s each.",
            (unsigned long)s->schedules, s->coverages, bound,
            bound == 1 ? "" : "s");
+  if (random > 0)
+    buf_addf(&text, " %lu of them were random.", (unsigned long)random);
   if (open > 0)
     buf_addf(&text, " %zu program%s had more schedules than were run%s.", open,
              open == 1 ? "" : "s",

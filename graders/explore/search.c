@@ -39,20 +39,25 @@ struct finding *search_find(const struct result *r, const struct report *what)
   return NULL;
 }
 
-static void keep_points(const struct machine *m, struct finding *f)
+static int keep_points(const struct machine *m, uint64_t *ret)
 {
-  f->points = 0;
+  int n = 0;
   uintptr_t bytes = m->im->code_high - m->im->code_low;
-  for (uintptr_t i = 0; i < bytes && f->points < SEARCH_POINTS; i++) {
+  for (uintptr_t i = 0; i < bytes && n < SEARCH_POINTS; i++) {
     if (m->point[i])
-      f->point[f->points++] = m->im->code_low + i - m->im->base;
+      ret[n++] = m->im->code_low + i - m->im->base;
   }
+  return n;
 }
 
-static void use_points(struct machine *m, const struct finding *f)
+static void use_points(struct machine *m, const uint64_t *point, int points)
 {
-  for (int i = 0; i < f->points; i++)
-    m->point[f->point[i] + m->im->base - m->im->code_low] = 1;
+  uintptr_t bytes = m->im->code_high - m->im->code_low;
+  for (int i = 0; i < points; i++) {
+    uintptr_t off = point[i] + m->im->base - m->im->code_low;
+    if (off < bytes)
+      m->point[off] = 1;
+  }
 }
 
 // Fewest preemptions first (random schedules last), then fewest steps, then the
@@ -77,11 +82,11 @@ static void keep_schedule(const struct machine *m, const struct chooser *c,
   f->choices = 0;
   for (uint32_t i = 0; c && i < c->made_count; i++)
     f->choice[f->choices++] = c->made[i];
-  keep_points(m, f);
+  f->points = keep_points(m, f->point);
 }
 
 // Takes down what was reported.
-static void collect(struct machine *m, const int *harts, int unit,
+static void collect(struct machine *m, const struct unit *u,
                     const struct search_options *o, const struct chooser *c,
                     struct result *r)
 {
@@ -91,15 +96,15 @@ static void collect(struct machine *m, const int *harts, int unit,
   for (int i = 0; i < m->reports; i++) {
     struct finding *old = search_find(r, &m->report[i]);
     f.report = m->report[i];
-    f.unit = unit;
+    f.unit = u->number;
     f.steps = m->trace.steps;
     f.preemptions = !c ? 0 : c->mode == CHOOSE_ALL ? c->spent : -1;
     f.schedule = old ? old->schedule : r->schedules;
     f.found_ms = old ? old->found_ms : o->now_ms ? o->now_ms() : 0;
     if (old && !better(old, &f))
       continue;
-    f.program = *m->program;
-    memcpy(f.harts, harts, sizeof f.harts);
+    f.program = *u->program;
+    memcpy(f.harts, u->harts, sizeof f.harts);
     keep_schedule(m, c, &f);
     if (!old) {
       GROW(r->finding, r->findings, r->findings_room);
@@ -170,7 +175,7 @@ void search_conclude(const struct machine *m, struct result *r)
 // How a round of schedules ended.
 enum round { ROUND_DONE, ROUND_CAPPED, ROUND_AGAIN, ROUND_CUT };
 
-static enum round run_round(struct machine *m, const int *harts, int unit,
+static enum round run_round(struct machine *m, const struct unit *u,
                             const struct search_options *o, uint32_t most,
                             struct result *r, uint64_t *ret_schedules)
 {
@@ -189,7 +194,7 @@ static enum round run_round(struct machine *m, const int *harts, int unit,
     n++;
     r->schedules++;
     if (m->reports > 0)
-      collect(m, harts, unit, o, &chooser, r);
+      collect(m, u, o, &chooser, r);
     if (m->new_points) {
       end = ROUND_AGAIN;
       break;
@@ -199,62 +204,71 @@ static enum round run_round(struct machine *m, const int *harts, int unit,
   return end;
 }
 
-// One pass over the bounds. Returns false when it must start again, since new
-// points change which schedules there are.
-static bool run_bounds(struct machine *m, const int *harts, int unit,
-                       const struct search_options *o, struct result *r,
-                       struct coverage *c)
+// One pass over bounds, and random schedules. Returns how the last round ended.
+static enum round run_bounds(struct machine *m, int first, int last,
+                             const struct search_options *o, struct result *r,
+                             struct coverage *c)
 {
-  int bound = o->bound < m->program->bound ? o->bound : m->program->bound;
-  for (int b = 0; b < SEARCH_BOUNDS; b++)
-    c->complete[b] = b > bound;
-  for (int b = 0; b <= bound && b < SEARCH_BOUNDS; b++) {
-    choose_init(&chooser, CHOOSE_ALL, b, 0);
-    enum round end =
-        run_round(m, harts, unit, o, o->schedules_most, r, &c->schedules[b]);
-    c->complete[b] = end == ROUND_DONE && !chooser.too_deep;
-    if (end == ROUND_AGAIN)
-      return false;
-    c->cut |= end == ROUND_CUT;
-    if (c->cut)
-      return true;
-  }
   static const enum choose_mode modes[] = {CHOOSE_RANDOM, CHOOSE_PCT};
+  enum round end = ROUND_DONE;
+  for (int b = first; b <= last && b <= m->program->bound; b++) {
+    choose_init(&chooser, CHOOSE_ALL, b, 0);
+    end = run_round(m, &c->unit, o, o->schedules_most, r, &c->schedules[b]);
+    c->complete[b] = end == ROUND_DONE && !chooser.too_deep;
+    if (end == ROUND_AGAIN || end == ROUND_CUT)
+      return end;
+  }
+  c->random = 0;
   for (size_t i = 0; i < 2 && o->random > 0; i++) {
     uint64_t n;
     choose_init(&chooser, modes[i], 3, o->seed);
-    enum round end = run_round(m, harts, unit, o, o->random, r, &n);
+    end = run_round(m, &c->unit, o, o->random, r, &n);
     c->random += n;
     if (end == ROUND_AGAIN)
-      return false;
-    c->cut |= end == ROUND_CUT;
+      return end;
   }
-  return true;
+  // Random schedules go on for as long as there is time; that is no cut.
+  return ROUND_DONE;
 }
 
-void search_program(struct machine *m, const struct ex_program *program,
-                    const int *harts, int unit, const struct search_options *o,
-                    struct result *r)
+static struct coverage *coverage_of(struct result *r, const struct unit *u)
 {
-  struct coverage c = {.program = program};
-  memcpy(c.harts, harts, sizeof c.harts);
-  bool good = machine_boot(m, program, harts);
-  collect(m, harts, unit, o, NULL, r);
-  if (good) {
-    for (int round = 0; round < ROUNDS_MOST; round++) {
-      m->new_points = false;
-      c.random = 0;
-      if (run_bounds(m, harts, unit, o, r, &c))
-        break;
-    }
+  for (size_t i = 0; i < r->coverages; i++) {
+    if (r->coverage[i].unit.number == u->number)
+      return &r->coverage[i];
   }
+  GROW(r->coverage, r->coverages, r->coverages_room);
+  struct coverage *c = &r->coverage[r->coverages++];
+  *c = (struct coverage){.unit = *u};
+  for (int b = 0; b < SEARCH_BOUNDS; b++)
+    c->complete[b] = b > u->program->bound;
+  return c;
+}
+
+void search_unit(struct machine *m, const struct unit *u, int first, int last,
+                 const struct search_options *o, struct result *r)
+{
+  struct coverage *c = coverage_of(r, u);
+  if (c->cut || (first > u->program->bound && o->random == 0))
+    return;
+  bool good = machine_boot(m, u->program, u->harts);
+  if (first == 0)
+    collect(m, u, o, NULL, r);
+  use_points(m, c->point, c->points);
+  m->new_points = false;
+  enum round end = good ? run_bounds(m, first, last, o, r, c) : ROUND_DONE;
+  // New points make other schedules, so all bounds so far come again.
+  for (int i = 0; end == ROUND_AGAIN && i < ROUNDS_MOST; i++) {
+    m->new_points = false;
+    end = run_bounds(m, 0, last, o, r, c);
+  }
+  c->cut = end == ROUND_CUT;
+  c->points = keep_points(m, c->point);
   for (int i = 0; i < m->notes; i++)
     add_note(r, &m->note[i]);
   note_circle(m, r);
   machine_use_add(&r->allocs, &m->allocs);
   machine_use_add(&r->frees, &m->frees);
-  GROW(r->coverage, r->coverages, r->coverages_room);
-  r->coverage[r->coverages++] = c;
 }
 
 // ---- making a finding small, and showing it ---------------------------------
@@ -268,12 +282,13 @@ struct attempt {
 static bool try_program(void *arg, const struct ex_program *program)
 {
   struct attempt *a = arg;
-  struct search_options o = {.bound = a->best->preemptions,
-                             .schedules_most = SHRINK_SCHEDULES};
+  struct search_options o = {.schedules_most = SHRINK_SCHEDULES};
+  struct unit u = {.program = program, .number = a->best->unit};
   struct result r = {0};
   bool smaller = false;
 
-  search_program(a->m, program, a->best->harts, a->best->unit, &o, &r);
+  memcpy(u.harts, a->best->harts, sizeof u.harts);
+  search_unit(a->m, &u, 0, a->best->preemptions, &o, &r);
   const struct finding *f = search_find(&r, &a->best->report);
   if (f && f->at_boot == a->best->at_boot &&
       (f->preemptions < a->best->preemptions ||
@@ -304,7 +319,7 @@ static void repeat(struct machine *m, const struct finding *f)
   trace_begin(&m->trace);
   m->trace.recording = true;
   if (machine_boot(m, &program, f->harts) && !f->at_boot) {
-    use_points(m, f);
+    use_points(m, f->point, f->points);
     choose_init_replay(&chooser, f->choice, (uint32_t)f->choices);
     machine_run(m, &chooser);
   }

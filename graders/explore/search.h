@@ -10,7 +10,6 @@
 enum { SEARCH_BOUNDS = 8, SEARCH_CHOICES = 64, SEARCH_POINTS = 64 };
 
 struct search_options {
-  int bound;                // most preemptions
   uint32_t schedules_most;  // of one program at one bound
   uint32_t random;          // schedules of each random mode, per program
   uint64_t seed;
@@ -42,14 +41,22 @@ struct finding {
   bool repeats;  // the same finding and the same hash, three times of three
 };
 
-// What a program was explored to.
-struct coverage {
+// A program on a set of harts.
+struct unit {
   const struct ex_program *program;
   int harts[EX_HARTS];
+  int number;  // among all of the lab
+};
+
+// What a unit was explored to.
+struct coverage {
+  struct unit unit;
   uint64_t schedules[SEARCH_BOUNDS];  // by bound; the last round of each
   uint64_t random;
-  bool complete[SEARCH_BOUNDS];  // all that were asked for were run
-  bool cut;                      // the time was up
+  bool complete[SEARCH_BOUNDS];   // all that were asked for were run
+  bool cut;                       // the time was up
+  uint64_t point[SEARCH_POINTS];  // plain accesses that are points, so far
+  int points;
 };
 
 struct result {
@@ -66,11 +73,11 @@ struct result {
 void result_release(struct result *r);
 void machine_use_add(struct machine_use *to, const struct machine_use *from);
 
-// Explores one program on one set of harts, unit number `unit` of all, and adds
-// to *r.
-void search_program(struct machine *m, const struct ex_program *program,
-                    const int *harts, int unit, const struct search_options *o,
-                    struct result *r);
+// Explores a unit at the bounds from `first` to `last`, after which come the
+// random schedules that *o asks for, and adds to *r. A unit is explored at one
+// bound after the other, and others may be explored in between.
+void search_unit(struct machine *m, const struct unit *u, int first, int last,
+                 const struct search_options *o, struct result *r);
 
 // Notes that follow from everything that was run: remote allocations.
 void search_conclude(const struct machine *m, struct result *r);

@@ -170,9 +170,10 @@ static json_t *coverage_json(const struct coverage *c)
     json_array_append_new(complete, json_boolean(c->complete[b]));
   }
   return json_pack("{s:o,s:[i,i,i],s:o,s:o,s:I,s:b}", "program",
-                   text_of(c->program->name), "hart_numbers", c->harts[0],
-                   c->harts[1], c->harts[2], "schedules", n, "complete",
-                   complete, "random", (json_int_t)c->random, "cut", c->cut);
+                   text_of(c->unit.program->name), "hart_numbers",
+                   c->unit.harts[0], c->unit.harts[1], c->unit.harts[2],
+                   "schedules", n, "complete", complete, "random",
+                   (json_int_t)c->random, "cut", c->cut);
 }
 
 static json_t *use_json(const struct machine_use *u)
