@@ -42,7 +42,6 @@ void hart_tries(unsigned id, uint64_t lock)
   if (get(&h->awaited) != lock) {
     set(&h->attempts, 0);
     set(&h->awaited, lock);
-    add(&h->turn, 1);
   }
   add(&h->attempts, 1);
 }
@@ -55,14 +54,13 @@ void hart_takes(unsigned id)
 
   if (lock == 0)
     return;
-  for (unsigned i = 0; i < HELD_MAX; i++) {
-    if (get(&h->held[i]) == 0) {
-      set(&h->held[i], lock);
-      break;
-    }
+  uint64_t held = get(&h->held_count);
+  if (held < HELD_MAX) {
+    set(&h->held[held], lock);
+    set(&h->held_count, held + 1);
   }
   set(&h->awaited, 0);
-  add(&h->turn, 1);
+  add(&h->turns, 1);
   if (lock < quiet_from || lock >= quiet_to)
     add(&h->acquisitions, 1);
 
@@ -88,14 +86,16 @@ void hart_takes(unsigned id)
 void hart_releases(unsigned id, uint64_t lock)
 {
   struct hart *h = &harts[id];
+  uint64_t count = get(&h->held_count), i = count;
 
-  for (unsigned i = 0; i < HELD_MAX; i++) {
-    if (get(&h->held[i]) == lock) {
-      set(&h->held[i], 0);
-      break;
-    }
-  }
-  add(&h->turn, 1);
+  // Mostly the lock that was taken last; the others keep their order.
+  while (i > 0 && get(&h->held[i - 1]) != lock)
+    i--;
+  if (i == 0)
+    return;
+  for (; i < count; i++)
+    set(&h->held[i - 1], get(&h->held[i]));
+  set(&h->held_count, count - 1);
 }
 
 void hart_atomic(unsigned id, uint64_t address)
@@ -118,7 +118,7 @@ void hart_atomic(unsigned id, uint64_t address)
 int hart_holding(uint64_t lock)
 {
   for (unsigned id = 0; id < hart_count; id++)
-    for (unsigned i = 0; i < HELD_MAX; i++)
+    for (uint64_t i = 0, held = get(&harts[id].held_count); i < held; i++)
       if (get(&harts[id].held[i]) == lock)
         return (int)id;
   return -1;

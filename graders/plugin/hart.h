@@ -40,8 +40,8 @@ struct hart {
 
   counter awaited;   // the lock that the hart is trying to take, or 0
   counter attempts;  // made for it so far
-  counter turn;      // grows whenever the hart begins to wait, gets or releases
-  counter held[HELD_MAX];  // 0: free place
+  counter turns;     // locks taken, so two waits never have the same number
+  counter held[HELD_MAX], held_count;  // in the order of taking
 
   alignas(64) struct lock_row locks[LOCK_ROWS];
   struct atomic_row atomics[ATOMIC_ROWS];

@@ -66,6 +66,8 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(
     const struct qemu_plugin_tb *tb, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+
 // What QEMU looks for in a plugin.
 extern PLUGIN_EXPORT int qemu_plugin_version;
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,

@@ -155,8 +155,8 @@ void report_end(void)
 
 // What one look at a hart saw.
 struct look {
-  uint64_t turn;     // 0: it waits for nothing
-  uint64_t awaited;  // the lock
+  uint64_t turns;    // with the lock, says which wait it is
+  uint64_t awaited;  // the lock; 0: it waits for nothing
   int holder;        // the hart that has the lock, or -1
   unsigned age;      // looks that saw this same wait before
   bool told_stuck;
@@ -167,7 +167,7 @@ static struct look looks[HARTS_MAX];
 static void look_at(unsigned id)
 {
   struct hart *h = &harts[id];
-  struct look now = {.turn = get(&h->turn), .awaited = get(&h->awaited)};
+  struct look now = {.turns = get(&h->turns), .awaited = get(&h->awaited)};
   struct look *before = &looks[id];
 
   if (now.awaited == 0) {
@@ -175,7 +175,7 @@ static void look_at(unsigned id)
     return;
   }
   now.holder = hart_holding(now.awaited);
-  if (before->awaited != 0 && now.turn == before->turn) {
+  if (before->awaited != 0 && now.turns == before->turns) {
     now.age = before->age + 1;
     now.told_stuck = before->told_stuck;
   }
@@ -183,9 +183,9 @@ static void look_at(unsigned id)
 }
 
 // The number of harts in a circle of waits that begins at `first`, each of
-// which was seen in the same wait by the look before; 0 if there is none. A
-// hart whose turn has not changed between two looks was waiting all the time
-// between them, holding what it held, so such a circle can never open again.
+// which was seen in the same wait by the look before; 0 if there is none. A hart
+// that took nothing between two looks was waiting all the time between them,
+// holding what it held, so such a circle can never open again.
 static unsigned circle_from(unsigned first)
 {
   unsigned id = first;
