@@ -70,7 +70,7 @@ FUZZERS := $(patsubst tests/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 
 .PHONY: all check bench lint tidy fuzz install uninstall clean bootstrap
-.PHONY: kernel-coverage kernel-faults validity
+.PHONY: kernel-coverage kernel-faults soak validity
 all: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
 
 $(BUILD)/obj/%.o: %.c Makefile
@@ -190,6 +190,12 @@ kernel-coverage: $(BUILD)/tool-coverage build/coverage-plugin.so \
   build/kernel/start/kernel/kernel
 	$(BUILD)/tool-coverage build/kernel/start/kernel/kernel \
 	  $(CURDIR)/build/coverage-plugin.so build/coverage.txt
+
+# Many boots, for a quiet machine. TREE=reference takes another kernel, SOAK='"3 x
+# 2: usertests -q"' other boots than the usual ones (tests/tool-soak.c).
+TREE ?= start
+soak: $(BUILD)/tool-soak build/kernel/$(TREE)/kernel/kernel
+	$(BUILD)/tool-soak build/kernel/$(TREE)/kernel/kernel $(SOAK)
 
 # All of tests/kernel-faults; `make check` leaves out those that take long.
 kernel-faults: $(BUILD)/boot-all build/kernel/start/kernel/kernel

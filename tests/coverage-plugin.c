@@ -47,8 +47,7 @@ static struct block *block_of(const struct qemu_plugin_tb *tb)
   b->address = address;
   b->count = count;
   for (size_t i = 0; i < count; i++)
-    b->instructions[i] =
-        qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i));
+    b->instructions[i] = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i));
   b->next = *bucket;
   *bucket = b;
   return b;
@@ -69,8 +68,8 @@ static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
   struct block *b = block_of(tb);
   pthread_mutex_unlock(&lock);
   if (b)
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_entered,
-                                         QEMU_PLUGIN_CB_NO_REGS, b);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_entered, QEMU_PLUGIN_CB_NO_REGS,
+                                         b);
 }
 
 static void on_qemu_exit(qemu_plugin_id_t id, void *unused)

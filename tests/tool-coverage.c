@@ -19,10 +19,16 @@
 
 #define BOOT_MS 900000
 
+// Names are borrowed from the kernel's DWARF.
 struct line {
-  const char *file, *function;  // borrowed from the kernel's DWARF
+  const char *file;
   int number;
   bool reached;
+};
+
+struct function {
+  const char *file, *name;
+  int first_line;
 };
 
 struct coverage {
@@ -30,6 +36,8 @@ struct coverage {
   size_t ran_count;
   struct line *lines;  // by file and number once sorted
   size_t line_count, line_room;
+  struct function *functions;
+  size_t function_count, function_room;
   const char *callers[256];  // functions that call kalloc or kfree
   size_t caller_count;
 };
@@ -39,8 +47,7 @@ struct coverage {
 static int run_kernel(char **argv, struct error *err)
 {
   char *plugin = xasprintf("%s,out=%s", argv[2], argv[3]);
-  char *command =
-      xasprintf("%s\n", argv[4] ? argv[4] : "usertests");
+  char *command = xasprintf("%s\n", argv[4] ? argv[4] : "usertests");
   const struct boot_step steps[] = {
       {BOOT_WAIT_LINE, "$ ", 0, 0},
       {BOOT_SEND, command, 0, 0},
@@ -93,22 +100,6 @@ static int read_addresses(const char *path, struct coverage *c,
 
 // ---- what the addresses are -----------------------------------------------------
 
-// The function that the instruction was written in, also if it was inlined.
-static const char *function_at(Dwarf_Die *unit, Dwarf_Addr address)
-{
-  Dwarf_Die *scopes = NULL;
-  const char *name = NULL;
-  int n = dwarf_getscopes(unit, address, &scopes);
-
-  for (int i = 0; i < n && !name; i++) {
-    int tag = dwarf_tag(&scopes[i]);
-    if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
-      name = dwarf_diename(&scopes[i]);
-  }
-  free(scopes);
-  return name ? name : "?";
-}
-
 static void add_lines(Dwarf_Die *unit, struct coverage *c)
 {
   Dwarf_Lines *lines;
@@ -130,7 +121,6 @@ static void add_lines(Dwarf_Die *unit, struct coverage *c)
     GROW(c->lines, c->line_count, c->line_room);
     c->lines[c->line_count++] = (struct line){
         .file = dwarf_linesrc(row, NULL, NULL),
-        .function = function_at(unit, address),
         .number = number,
         .reached = bsearch(&address, c->ran, c->ran_count, sizeof(c->ran[0]),
                            compare_addresses) != NULL,
@@ -146,8 +136,39 @@ static bool is_caller(const struct coverage *c, const char *function)
   return false;
 }
 
-// Looks for calls of the allocator below an entry; `function` is the one that
-// the entry lies in.
+// A function that has a body here.
+static void add_function(Dwarf_Die *die, struct coverage *c)
+{
+  Dwarf_Attribute declaration;
+  int first_line;
+  const char *file = dwarf_decl_file(die);
+
+  if (dwarf_attr(die, DW_AT_declaration, &declaration) || !file ||
+      dwarf_decl_line(die, &first_line) != 0)
+    return;
+  GROW(c->functions, c->function_count, c->function_room);
+  c->functions[c->function_count++] = (struct function){
+      .file = file, .name = dwarf_diename(die), .first_line = first_line};
+}
+
+// The function that a line lies in: the last one that starts before it. Taken
+// from the text and not from the code, which may be inlined elsewhere.
+static const char *function_of(const struct coverage *c,
+                               const struct line *line)
+{
+  const struct function *best = NULL;
+
+  for (size_t i = 0; i < c->function_count; i++) {
+    const struct function *f = &c->functions[i];
+    if (f->first_line <= line->number && strcmp(f->file, line->file) == 0 &&
+        (!best || f->first_line > best->first_line))
+      best = f;
+  }
+  return best ? best->name : "";
+}
+
+// Looks for functions, and for calls of the allocator in them, below an entry;
+// `function` is the one that the entry lies in.
 static void add_callers(Dwarf_Die *die, const char *function,
                         struct coverage *c)
 {
@@ -157,6 +178,8 @@ static void add_callers(Dwarf_Die *die, const char *function,
 
   if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
     function = dwarf_diename(die);
+  if (tag == DW_TAG_subprogram)
+    add_function(die, c);
   if ((tag == DW_TAG_GNU_call_site || tag == DW_TAG_call_site) && function &&
       (dwarf_attr(die, DW_AT_abstract_origin, &attribute) ||
        dwarf_attr(die, DW_AT_call_origin, &attribute)) &&
@@ -243,14 +266,19 @@ static void print_callers(const struct coverage *c)
     struct sum sum = {0};
     const char *file = "";
     for (size_t j = 0; j < c->line_count; j++) {
-      if (strcmp(c->lines[j].function, c->callers[i]) != 0)
+      if (strcmp(function_of(c, &c->lines[j]), c->callers[i]) != 0)
         continue;
       file = c->lines[j].file;
       add(&sum, &c->lines[j]);
       add(&total, &c->lines[j]);
     }
     print_sum(c->callers[i], sum);
-    printf("  %s\n", file);
+    printf("  %s%s", file, sum.reached < sum.all ? "  not:" : "");
+    for (size_t j = 0; j < c->line_count; j++)
+      if (!c->lines[j].reached &&
+          strcmp(function_of(c, &c->lines[j]), c->callers[i]) == 0)
+        printf(" %d", c->lines[j].number);
+    printf("\n");
   }
   print_sum("callers of kalloc, kfree", total);
   printf("\n");
@@ -303,6 +331,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "tool-coverage: %s\n", err.message);
   free(c.ran);
   free(c.lines);
+  free(c.functions);
   error_release(&err);
   return rc ? 1 : 0;
 }

@@ -24,12 +24,14 @@ static const struct test *const themes[] = {
 enum { ENOUGH_PAGES = 4096 };
 static struct hog reserve;
 
-static void hold_reserve(void) {
+static void hold_reserve(void)
+{
   hog_start(&reserve);
   hog_release(&reserve, ENOUGH_PAGES);
 }
 
-static void drop_reserve(void) {
+static void drop_reserve(void)
+{
   if (reserve.pid != 0)
     hog_end(&reserve);
   reserve.pid = 0;
@@ -37,7 +39,8 @@ static void drop_reserve(void) {
 
 // Processes that a test has left to init may still be on their way out when the
 // test has ended, so a number other than the expected one gets time to change.
-static int settled_pages(int expected) {
+static int settled_pages(int expected)
+{
   int pages = count_pages();
 
   for (int tries = 0; pages != expected && tries < 15; tries++) {
@@ -52,7 +55,8 @@ static int settled_pages(int expected) {
 // Waits until the child has ended or the ticks are over. Returns 1 with its
 // status, or 0. Other children that end, left behind by a test that could not
 // be stopped, do not count.
-static int ends_within(int pid, int ticks, int *ret_status) {
+static int ends_within(int pid, int ticks, int *ret_status)
+{
   int dog = fork();
   int status, ended, in_time = 0;
 
@@ -76,7 +80,8 @@ static int ends_within(int pid, int ticks, int *ret_status) {
 // How a test ended.
 enum outcome { PASSED, BROKEN, TOO_LONG };
 
-static enum outcome attempt(const struct test *test) {
+static enum outcome attempt(const struct test *test)
+{
   enum { TO_DIE = 20 };
   int status;
   int pid = fork();
@@ -100,7 +105,8 @@ static enum outcome attempt(const struct test *test) {
 
 // Runs a test and tells how it went. *pages is the number of free pages; what
 // is counted afterwards takes its place, so that each test answers for itself.
-static int run(const struct test *test, int *pages) {
+static int run(const struct test *test, int *pages)
+{
   // What the kernel says about a process that it kills comes between the name
   // and the verdict. With a prefix a line is written whole, at the end.
   int whole = test_prefix[0] != '\0';
@@ -133,7 +139,8 @@ struct choice {
   const char *name;  // one test only, or 0
 };
 
-static int chosen(const struct test *test, const struct choice *choice) {
+static int chosen(const struct test *test, const struct choice *choice)
+{
   if (choice->name != 0)
     return strcmp(choice->name, test->name) == 0;
   return !(choice->quick && test->slow);
@@ -142,7 +149,8 @@ static int chosen(const struct test *test, const struct choice *choice) {
 // Runs the tests of a theme that were chosen, or prints their names. Returns
 // how many there were, and adds those that failed to *failed.
 static int go_through(const struct test *test, const struct choice *choice,
-                      int *failed) {
+                      int *failed)
+{
   int pages = -1;
   int seen = 0;
 
@@ -162,7 +170,8 @@ static int go_through(const struct test *test, const struct choice *choice,
 }
 
 // Reads the arguments. Returns 0, or -1 if they make no sense.
-static int parse(int argc, char **argv, struct choice *ret_choice) {
+static int parse(int argc, char **argv, struct choice *ret_choice)
+{
   struct choice choice = {0};
 
   test_prefix = line_prefix(&argc, argv);
@@ -180,7 +189,8 @@ static int parse(int argc, char **argv, struct choice *ret_choice) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
   struct choice choice;
   int failed = 0, seen = 0;
 

@@ -9,7 +9,8 @@
 // Each tries one call with the address and returns what the call returned,
 // having left nothing behind.
 
-static int file_write(uint64 at) {
+static int file_write(uint64 at)
+{
   int fd = opened("ut-args", O_CREATE | O_TRUNC | O_RDWR);
   struct stat st;
   int result = write(fd, (void *)at, 100);
@@ -21,7 +22,8 @@ static int file_write(uint64 at) {
   return result;
 }
 
-static int pipe_write(uint64 at) {
+static int pipe_write(uint64 at)
+{
   int ends[2];
 
   IS(pipe(ends), 0);
@@ -31,9 +33,13 @@ static int pipe_write(uint64 at) {
   return result;
 }
 
-static int console_write(uint64 at) { return write(1, (void *)at, 1); }
+static int console_write(uint64 at)
+{
+  return write(1, (void *)at, 1);
+}
 
-static int file_read(uint64 at) {
+static int file_read(uint64 at)
+{
   int fd = opened("/usertests", O_RDONLY);
   int result = read(fd, (void *)at, 100);
 
@@ -41,7 +47,8 @@ static int file_read(uint64 at) {
   return result;
 }
 
-static int pipe_read(uint64 at) {
+static int pipe_read(uint64 at)
+{
   int ends[2];
 
   IS(pipe(ends), 0);
@@ -52,7 +59,8 @@ static int pipe_read(uint64 at) {
   return result;
 }
 
-static int folder_read(uint64 at) {
+static int folder_read(uint64 at)
+{
   int fd = opened("/", O_RDONLY);
   int result = read(fd, (void *)at, sizeof(struct dirent));
 
@@ -60,7 +68,8 @@ static int folder_read(uint64 at) {
   return result;
 }
 
-static int stat_out(uint64 at) {
+static int stat_out(uint64 at)
+{
   int fd = opened("/", O_RDONLY);
   int result = fstat(fd, (struct stat *)at);
 
@@ -69,7 +78,8 @@ static int stat_out(uint64 at) {
 }
 
 // A pipe that cannot tell its descriptors must not keep them.
-static int pipe_out(uint64 at) {
+static int pipe_out(uint64 at)
+{
   int before = free_fds();
   int result = pipe((int *)at);
 
@@ -77,10 +87,14 @@ static int pipe_out(uint64 at) {
   return result;
 }
 
-static void nothing(long arg) { (void)arg; }
+static void nothing(long arg)
+{
+  (void)arg;
+}
 
 // Whether or not the child is taken by the failing wait, it is gone afterwards.
-static int wait_out(uint64 at) {
+static int wait_out(uint64 at)
+{
   int pid = spawn(nothing, 0);
   int result = wait((int *)at);
 
@@ -91,23 +105,52 @@ static int wait_out(uint64 at) {
   return result;
 }
 
-static int path_open(uint64 at) { return open((char *)at, O_RDONLY); }
-static int path_create(uint64 at) { return open((char *)at, O_CREATE); }
-static int path_unlink(uint64 at) { return unlink((char *)at); }
-static int path_mkdir(uint64 at) { return mkdir((char *)at); }
-static int path_mknod(uint64 at) { return mknod((char *)at, 1, 1); }
-static int path_chdir(uint64 at) { return chdir((char *)at); }
-static int path_link_old(uint64 at) { return link((char *)at, "ut-new"); }
-static int path_link_new(uint64 at) { return link("/usertests", (char *)at); }
+static int path_open(uint64 at)
+{
+  return open((char *)at, O_RDONLY);
+}
+static int path_create(uint64 at)
+{
+  return open((char *)at, O_CREATE);
+}
+static int path_unlink(uint64 at)
+{
+  return unlink((char *)at);
+}
+static int path_mkdir(uint64 at)
+{
+  return mkdir((char *)at);
+}
+static int path_mknod(uint64 at)
+{
+  return mknod((char *)at, 1, 1);
+}
+static int path_chdir(uint64 at)
+{
+  return chdir((char *)at);
+}
+static int path_link_old(uint64 at)
+{
+  return link((char *)at, "ut-new");
+}
+static int path_link_new(uint64 at)
+{
+  return link("/usertests", (char *)at);
+}
 
-static int path_exec(uint64 at) {
+static int path_exec(uint64 at)
+{
   char *argv[] = {"x", 0};
   return try_exec((char *)at, argv);
 }
 
-static int exec_vector(uint64 at) { return try_exec("/echo", (char **)at); }
+static int exec_vector(uint64 at)
+{
+  return try_exec("/echo", (char **)at);
+}
 
-static int exec_argument(uint64 at) {
+static int exec_argument(uint64 at)
+{
   char *argv[] = {"echo", (char *)at, 0};
   return try_exec("/echo", argv);
 }
@@ -118,27 +161,37 @@ struct call {
 };
 
 static const struct call readers_of_memory[] = {
-    {"write to a file", file_write}, {"write to a pipe", pipe_write},
+    {"write to a file", file_write},
+    {"write to a pipe", pipe_write},
     {"write to the console", console_write},
 };
 
 static const struct call writers_of_memory[] = {
-    {"read from a file", file_read}, {"read from a pipe", pipe_read},
-    {"read from a folder", folder_read}, {"fstat", stat_out},
-    {"pipe", pipe_out},              {"wait", wait_out},
+    {"read from a file", file_read},
+    {"read from a pipe", pipe_read},
+    {"read from a folder", folder_read},
+    {"fstat", stat_out},
+    {"pipe", pipe_out},
+    {"wait", wait_out},
 };
 
 static const struct call path_calls[] = {
-    {"open", path_open},           {"create", path_create},
-    {"unlink", path_unlink},       {"mkdir", path_mkdir},
-    {"mknod", path_mknod},         {"chdir", path_chdir},
-    {"link, old", path_link_old},  {"link, new", path_link_new},
-    {"exec", path_exec},           {"exec, vector", exec_vector},
+    {"open", path_open},
+    {"create", path_create},
+    {"unlink", path_unlink},
+    {"mkdir", path_mkdir},
+    {"mknod", path_mknod},
+    {"chdir", path_chdir},
+    {"link, old", path_link_old},
+    {"link, new", path_link_new},
+    {"exec", path_exec},
+    {"exec, vector", exec_vector},
     {"exec, argument", exec_argument},
 };
 
 // Each call must refuse each address that is not the process's.
-static void refuse_bad_addresses(const struct call *calls, int n) {
+static void refuse_bad_addresses(const struct call *calls, int n)
+{
   for (int c = 0; c < n; c++) {
     for (int i = 0; i < BAD_ADDRESSES; i++) {
       concerning(calls[c].name, bad_address(i));
@@ -150,23 +203,27 @@ static void refuse_bad_addresses(const struct call *calls, int n) {
 
 // copyin: a write whose source is not the caller's memory would hand kernel
 // memory to whoever reads the file, or fault inside the kernel.
-static void copyin(void) {
+static void copyin(void)
+{
   refuse_bad_addresses(readers_of_memory, COUNT(readers_of_memory));
 }
 
 // copyout: a call that returns data would write over kernel memory.
-static void copyout(void) {
+static void copyout(void)
+{
   refuse_bad_addresses(writers_of_memory, COUNT(writers_of_memory));
 }
 
 // copyinstr: paths and arguments of exec come through a copy of their own.
-static void copyinstr_bad(void) {
+static void copyinstr_bad(void)
+{
   refuse_bad_addresses(path_calls, COUNT(path_calls));
 }
 
 // Program code is mapped for reading and running only, and the kernel, which
 // could write anywhere, must keep to that as well.
-static void copyout_text(void) {
+static void copyout_text(void)
+{
   const uint64 *code = (const uint64 *)PGROUNDDOWN((uint64)copyout_text);
   uint64 first = code[0];
 
@@ -182,7 +239,8 @@ static void copyout_text(void) {
 // A buffer may begin in the last page of memory and end behind it. Nothing
 // beyond the end may be touched, and a call must not report more bytes than
 // there was room for. With the whole buffer inside, it is all as usual.
-static void edge_of_memory(void) {
+static void edge_of_memory(void)
+{
   uint64 end = page_align_end();
 
   for (int inside = 0; inside <= 100; inside += 20) {
@@ -201,7 +259,8 @@ static void edge_of_memory(void) {
 
 // The same for results of a fixed size: the last place where one fits, and
 // each place where its end hangs over.
-static void edge_of_results(void) {
+static void edge_of_results(void)
+{
   uint64 end = page_align_end();
   const struct {
     struct call call;
@@ -224,7 +283,8 @@ static void edge_of_results(void) {
 
 // A buffer across the boundary of two pages lies in two places of memory.
 // Every split must arrive whole, in both directions.
-static void page_boundary(void) {
+static void page_boundary(void)
+{
   char *edge = (char *)page_align_end() + PGSIZE;
   int ends[2];
 
@@ -242,7 +302,8 @@ static void page_boundary(void) {
 }
 
 // A string may end with the last byte of memory, but it must end.
-static void string_edge(void) {
+static void string_edge(void)
+{
   char *end = (char *)page_align_end();
 
   CHECK(sbrk(PGSIZE) != SBRK_FAILED);
@@ -266,7 +327,8 @@ static void string_edge(void) {
 }
 
 // Paths have a longest length, and what is longer is refused and not cut.
-static void longest_path(void) {
+static void longest_path(void)
+{
   memset(buffer, '/', MAXPATH + 1);
   buffer[MAXPATH - 1] = '\0';
   int fd = opened(buffer, O_RDONLY);  // only slashes: the root
@@ -284,7 +346,8 @@ static void longest_path(void) {
 
 // The argument vector of exec is read pointer by pointer, so each can be bad,
 // and the vector itself can lack its end.
-static void exec_vectors(void) {
+static void exec_vectors(void)
+{
   char *argv[MAXARG + 2];
   uint64 end = page_align_end();
 
@@ -322,13 +385,23 @@ static void exec_vectors(void) {
 
 // ---- numbers out of range ---------------------------------------------------------
 
-static int try_read(int fd) { return read(fd, buffer, 1); }
-static int try_write(int fd) { return write(fd, buffer, 1); }
-static int try_fstat(int fd) { return fstat(fd, (struct stat *)buffer); }
+static int try_read(int fd)
+{
+  return read(fd, buffer, 1);
+}
+static int try_write(int fd)
+{
+  return write(fd, buffer, 1);
+}
+static int try_fstat(int fd)
+{
+  return fstat(fd, (struct stat *)buffer);
+}
 
 // Descriptors that are negative, too large or closed are no index into
 // anything.
-static void bad_descriptors(void) {
+static void bad_descriptors(void)
+{
   int (*const calls[])(int) = {try_read, try_write, try_fstat, close, dup};
   const int closed = lowest_fd();
   const int numbers[] = {-1,   closed,      NOFILE,          NOFILE + 1,
@@ -343,7 +416,8 @@ static void bad_descriptors(void) {
 }
 
 // A negative number of bytes must not become a huge one; none is allowed.
-static void bad_sizes(void) {
+static void bad_sizes(void)
+{
   int ends[2];
   int file = opened("ut-sizes", O_CREATE | O_RDWR);
 
@@ -366,7 +440,8 @@ static void bad_sizes(void) {
 
 // Reading what was opened for writing only, and the other way round, also for
 // the two ends of a pipe.
-static void wrong_direction(void) {
+static void wrong_direction(void)
+{
   int ends[2];
 
   make_file("ut-mode", 10, 1);
@@ -381,7 +456,8 @@ static void wrong_direction(void) {
   IS(unlink("ut-mode"), 0);
 }
 
-static long raw_call(long number, long a, long b, long c) {
+static long raw_call(long number, long a, long b, long c)
+{
   register long a0 asm("a0") = a;
   register long a1 asm("a1") = b;
   register long a2 asm("a2") = c;
@@ -392,7 +468,8 @@ static long raw_call(long number, long a, long b, long c) {
 }
 
 // A call with a number that none has fails, and the caller goes on.
-static void unknown_calls(void) {
+static void unknown_calls(void)
+{
   const long numbers[] = {0, SYS_count, SYS_count + 1, 1000, -1, 1L << 40};
 
   for (int i = 0; i < COUNT(numbers); i++) {
@@ -403,7 +480,8 @@ static void unknown_calls(void) {
 }
 
 // The second argument of the sbrk call chooses between two modes only.
-static void sbrk_modes(void) {
+static void sbrk_modes(void)
+{
   char *end = sbrk(0);
   const int modes[] = {0, 3, -1, 1000};
 

@@ -3,11 +3,15 @@
 
 #include "user/usertests.h"
 
-static void load_from(long at) { (void)*(volatile char *)at; }
+static void load_from(long at)
+{
+  (void)*(volatile char *)at;
+}
 
 // A large process: most of the memory, in one go, every page of it there. It
 // is given back in two parts, and the middle is really gone.
-static void sbrkmuch(void) {
+static void sbrkmuch(void)
+{
   const int size = (PHYSTOP - KERNBASE) / 4 * 3;
   char *start = (char *)page_align_end();
 
@@ -28,7 +32,8 @@ static void sbrkmuch(void) {
 
 // A single call for more memory than there is comes to its end somewhere in the
 // middle. All that it took goes back, page tables included.
-static void sbrkfail(void) {
+static void sbrkfail(void)
+{
   prepare_tables((PHYSTOP - KERNBASE) / PGSIZE);
   int pages = count_pages();
 
@@ -41,7 +46,8 @@ static void sbrkfail(void) {
 // holds them until the reader's pipe ends.
 static int report_pipe[2], hold_pipe[2];
 
-static void take_all(long arg) {
+static void take_all(long arg)
+{
   int pages = 0;
   char byte;
 
@@ -55,7 +61,8 @@ static void take_all(long arg) {
 
 // Several take all of memory at once. Together they get nearly all that one
 // gets: no page lies where only some of them can reach it.
-static void oom_together(void) {
+static void oom_together(void)
+{
   enum { TAKERS = 3 };
   int total = 0;
   int alone = count_pages();
@@ -74,14 +81,16 @@ static void oom_together(void) {
   expect_all_ok(TAKERS);
 }
 
-static void hold_forked(long fd) {
+static void hold_forked(long fd)
+{
   char byte;
 
   read(fd, &byte, 1);
 }
 
 // Forks of a large process until memory, and not the process table, is full.
-static void oom_forks(void) {
+static void oom_forks(void)
+{
   int ends[2], children = 0;
   int size = (PHYSTOP - KERNBASE) / 16;
 

@@ -3,13 +3,15 @@
 
 #include "user/usertests.h"
 
-static int type_of(const char *path) {
+static int type_of(const char *path)
+{
   struct stat st;
 
   return stat(path, &st) < 0 ? -1 : st.type;
 }
 
-static int inode_of(const char *path) {
+static int inode_of(const char *path)
+{
   struct stat st;
 
   IS(stat(path, &st), 0);
@@ -17,7 +19,8 @@ static int inode_of(const char *path) {
 }
 
 // Counts the names in a folder that begin with a letter other than a dot.
-static int count_names(const char *path) {
+static int count_names(const char *path)
+{
   struct dirent entry;
   int count = 0;
   int fd = opened(path, O_RDONLY);
@@ -29,13 +32,14 @@ static int count_names(const char *path) {
 }
 
 // All ways to write down the way to a place lead there.
-static void paths(void) {
+static void paths(void)
+{
   IS(mkdir("ut-p"), 0);
   IS(mkdir("ut-p/q"), 0);
   make_file("/ut-p/q/file", 100, 1);
-  const char *same[] = {"ut-p/q/file",      "/ut-p/q/file",
-                        "//ut-p///q//file", "./ut-p/./q/./file",
-                        "ut-p/q/../q/file", "/../../ut-p/q/file",
+  const char *same[] = {"ut-p/q/file",        "/ut-p/q/file",
+                        "//ut-p///q//file",   "./ut-p/./q/./file",
+                        "ut-p/q/../q/file",   "/../../ut-p/q/file",
                         "ut-p/../ut-p/q/file"};
   for (int i = 0; i < COUNT(same); i++)
     IS(inode_of(same[i]), inode_of("ut-p/q/file"));
@@ -58,7 +62,8 @@ static void paths(void) {
 }
 
 // A file is no folder, for any call that needs one.
-static void file_as_folder(void) {
+static void file_as_folder(void)
+{
   make_file("ut-f", 10, 1);
   IS(chdir("ut-f"), -1);
   IS(open("ut-f/x", O_RDONLY), -1);
@@ -73,7 +78,8 @@ static void file_as_folder(void) {
 
 // Names have a longest length. Longer ones are cut to it, and then are the same
 // name: there must be no two of them, and nothing beyond the entry is written.
-static void long_names(void) {
+static void long_names(void)
+{
   make_file("ut-fourteen--A", 10, 1);
   make_file("ut-fourteen--B", 20, 2);
   IS(inode_of("ut-fourteen--A-and-more"), inode_of("ut-fourteen--A"));
@@ -85,7 +91,8 @@ static void long_names(void) {
 }
 
 // Only an empty folder can be removed, and never by its dots.
-static void remove_folder(void) {
+static void remove_folder(void)
+{
   IS(mkdir("ut-r"), 0);
   IS(mkdir("ut-r"), -1);
   IS(mkdir("ut-r/s"), 0);
@@ -103,7 +110,8 @@ static void remove_folder(void) {
 
 // A folder that a process is in may be removed. The process can leave, and
 // make nothing there.
-static void removed_cwd(void) {
+static void removed_cwd(void)
+{
   IS(mkdir("ut-cwd"), 0);
   IS(chdir("ut-cwd"), 0);
   IS(unlink("../ut-cwd"), 0);
@@ -115,7 +123,8 @@ static void removed_cwd(void) {
   IS(type_of("ut-cwd"), -1);
 }
 
-static void leave_in_removed(long i) {
+static void leave_in_removed(long i)
+{
   char *name = numbered("ut-cwd", i);
 
   IS(mkdir(name), 0);
@@ -126,13 +135,15 @@ static void leave_in_removed(long i) {
 }
 
 // Ending there gives the folder back. More folders than there are inodes.
-static void removed_cwd_exit(void) {
+static void removed_cwd_exit(void)
+{
   for (int i = 0; i < NINODE + 50; i++)
     IS(fate(leave_in_removed, i), 0);
 }
 
 // Folders in folders in folders, in and out again.
-static void deep(void) {
+static void deep(void)
+{
   enum { DEPTH = 40 };
 
   IS(mkdir("ut-deep"), 0);
@@ -153,7 +164,8 @@ static void deep(void) {
 
 // A folder with many names: each is found, and places of removed ones are used
 // again.
-static void many_names(void) {
+static void many_names(void)
+{
   enum { NAMES = 300 };
 
   IS(mkdir("ut-many"), 0);
@@ -182,7 +194,8 @@ static void many_names(void) {
 }
 
 // What a link may join, and what it may not.
-static void links(void) {
+static void links(void)
+{
   make_file("ut-l1", 50, 1);
   IS(link("ut-l1", "ut-l1"), -1);
   IS(link("ut-l1", "/echo"), -1);
@@ -200,31 +213,33 @@ static void links(void) {
 
 // Several processes make and remove the same names. Each call may succeed or
 // not, but what one process made it can use, and nothing stays.
-static void fight_for_names(long seed) {
+static void fight_for_names(long seed)
+{
   for (int i = 0; i < 150; i++) {
     char *name = numbered("ut-x", (i * 7 + seed) % 5);
     int fd;
     switch ((i + seed) % 4) {
-      case 0:
-        mkdir(name);
-        break;
-      case 1:
-        link("/echo", name);
-        break;
-      case 2:
-        if ((fd = open(name, O_CREATE | O_RDWR)) >= 0) {
-          struct stat st;
-          IS(fstat(fd, &st), 0);
-          close(fd);
-        }
-        break;
-      default:
-        unlink(name);
+    case 0:
+      mkdir(name);
+      break;
+    case 1:
+      link("/echo", name);
+      break;
+    case 2:
+      if ((fd = open(name, O_CREATE | O_RDWR)) >= 0) {
+        struct stat st;
+        IS(fstat(fd, &st), 0);
+        close(fd);
+      }
+      break;
+    default:
+      unlink(name);
     }
   }
 }
 
-static void name_races(void) {
+static void name_races(void)
+{
   for (int i = 0; i < 4; i++)
     spawn(fight_for_names, i);
   expect_all_ok(4);
@@ -238,12 +253,14 @@ static void name_races(void) {
 }
 
 // Each of several makes names of its own in one folder; all of them are there.
-static void make_names(long i) {
+static void make_names(long i)
+{
   for (int j = 0; j < 40; j++)
     close(opened(numbered(i == 0 ? "a" : i == 1 ? "b" : "c", j), O_CREATE));
 }
 
-static void shared_folder(void) {
+static void shared_folder(void)
+{
   IS(mkdir("ut-sf"), 0);
   IS(chdir("ut-sf"), 0);
   for (int i = 0; i < 3; i++)
@@ -262,7 +279,8 @@ static void shared_folder(void) {
 
 // The folder of a process is its own: it is inherited, and moving does not move
 // the parent.
-static void own_folder(void) {
+static void own_folder(void)
+{
   IS(mkdir("ut-cd"), 0);
   IS(chdir("ut-cd"), 0);
   int pid = fork();

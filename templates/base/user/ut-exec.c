@@ -10,7 +10,8 @@
 // ---- programs that start -----------------------------------------------------------
 
 // Runs echo with the arguments and returns what it printed, in buffer.
-static char *echoed(char **argv) {
+static char *echoed(char **argv)
+{
   int ends[2], n, at = 0;
 
   IS(pipe(ends), 0);
@@ -35,7 +36,8 @@ static char *echoed(char **argv) {
 
 // The arguments arrive: none, some, an empty one, as many as there may be, and
 // one nearly as long as the stack.
-static void exec_arguments(void) {
+static void exec_arguments(void)
+{
   static char long_one[PGSIZE - 200];
   char *some[] = {"echo", "a", "bc", "", "d", 0};
   char *many[MAXARG + 1];
@@ -57,14 +59,16 @@ static char untouched[5 * PGSIZE];
 
 // Variables without a value are zero in a new program, whatever the pages that
 // they got were used for before.
-static void exec_zeroed(void) {
+static void exec_zeroed(void)
+{
   for (int i = 0; i < COUNT(untouched); i++)
     CHECK(untouched[i] == 0);
 }
 
 // A program that starts gives up the memory of the one before, however that
 // memory was made. Again and again, with the process the same.
-static void exec_repeated(void) {
+static void exec_repeated(void)
+{
   char *argv[] = {"kill", 0};
 
   close(2);
@@ -77,7 +81,8 @@ static void exec_repeated(void) {
 }
 
 // A relative name is looked for in the process's folder.
-static void exec_relative(void) {
+static void exec_relative(void)
+{
   char *argv[] = {"kill", 0};
 
   close(2);
@@ -95,7 +100,8 @@ static void exec_relative(void) {
 // ---- files that are no programs -----------------------------------------------------
 
 // What is not a file, or is not there, or is text.
-static void exec_no_program(void) {
+static void exec_no_program(void)
+{
   char *argv[] = {"x", 0};
   const char *names[] = {"/", "/nowhere", "/echo/x", "", ".", "ut-text"};
   char *end = sbrk(0);
@@ -111,13 +117,15 @@ static void exec_no_program(void) {
 
 static uint64 segment_offset;  // of the first segment header of echo
 
-static int at_most_buffer(int n) {
+static int at_most_buffer(int n)
+{
   return n < (int)sizeof buffer ? n : (int)sizeof buffer;
 }
 
 // Copies the first n bytes of echo to ut-prog, with width bytes at the offset
 // replaced by value.
-static void make_program(int n, uint offset, int width, uint64 value) {
+static void make_program(int n, uint offset, int width, uint64 value)
+{
   int from = opened("/echo", O_RDONLY);
   int to = opened("ut-prog", O_CREATE | O_TRUNC | O_WRONLY);
   struct elfheader *head = (struct elfheader *)buffer;
@@ -137,7 +145,8 @@ static void make_program(int n, uint offset, int width, uint64 value) {
 }
 
 // A program that was cut off, anywhere.
-static void exec_truncated(void) {
+static void exec_truncated(void)
+{
   const int lengths[] = {0, 1, 4, 20, 63, 64, 65, 119, 120, 175, 300, 1024};
   char *argv[] = {"x", 0};
 
@@ -163,11 +172,15 @@ struct spoiled {
 };
 
 #define HEAD(field, value)                            \
-  {#field, -1, offsetof(struct elfheader, field),     \
-   sizeof(((struct elfheader *)0)->field), value}
-#define FIELD_OF(segment, field, value)                    \
-  {#field, segment, offsetof(struct elfsegment, field),    \
-   sizeof(((struct elfsegment *)0)->field), value}
+  {                                                   \
+#field, -1, offsetof(struct elfheader, field),    \
+        sizeof(((struct elfheader *)0)->field), value \
+  }
+#define FIELD_OF(segment, field, value)                  \
+  {                                                      \
+#field, segment, offsetof(struct elfsegment, field), \
+        sizeof(((struct elfsegment *)0)->field), value   \
+  }
 #define SEGMENT(field, value) FIELD_OF(0, field, value)
 
 static const struct spoiled spoiled[] = {
@@ -202,23 +215,25 @@ static const struct spoiled spoiled[] = {
     FIELD_OF(1, p_memsz, -0x1000L),
 };
 
-static void exec_spoiled(void) {
+static void exec_spoiled(void)
+{
   char *argv[] = {"x", 0};
 
   make_program(100, 0, 0, 0);
   for (int i = 0; i < COUNT(spoiled); i++) {
     const struct spoiled *s = &spoiled[i];
     concerning(s->what, s->value);
-    uint64 from = s->segment < 0 ? 0
-                                 : segment_offset +
-                                       s->segment * sizeof(struct elfsegment);
+    uint64 from = s->segment < 0
+                      ? 0
+                      : segment_offset + s->segment * sizeof(struct elfsegment);
     make_program(1 << 20, from + s->offset, s->width, s->value);
     IS(try_exec("ut-prog", argv), -1);
   }
   IS(unlink("ut-prog"), 0);
 }
 
-static void start_spoiled(long arg) {
+static void start_spoiled(long arg)
+{
   char *argv[] = {"x", 0};
 
   (void)arg;
@@ -227,7 +242,8 @@ static void start_spoiled(long arg) {
 
 // A program may say that it starts anywhere. exec need not know better, but the
 // program must not get there.
-static void exec_entry(void) {
+static void exec_entry(void)
+{
   const uint64 entries[] = {KERNBASE, TRAMPOLINE, MAXVA - 2, -2L, 0x3ffff000};
 
   for (int i = 0; i < COUNT(entries); i++) {

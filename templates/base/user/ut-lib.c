@@ -11,26 +11,30 @@ char buffer[8192];
 static const char *subject;
 static uint64 subject_value;
 
-void concerning(const char *what, uint64 value) {
+void concerning(const char *what, uint64 value)
+{
   subject = what;
   subject_value = value;
 }
 
 // Ends the line that a complaint has begun, and the process.
-static void __attribute__((noreturn)) give_up(void) {
+static void __attribute__((noreturn)) give_up(void)
+{
   if (subject != 0)
     printf(" (%s, 0x%lx)", subject, subject_value);
   printf("\n");
   exit(1);
 }
 
-void complain(const char *file, int line, const char *what) {
+void complain(const char *file, int line, const char *what)
+{
   printf("%s%s:%d: %s does not hold", test_prefix, file, line, what);
   give_up();
 }
 
 void compare(const char *file, int line, const char *what, long number,
-             long wanted) {
+             long wanted)
+{
   if (number == wanted)
     return;
   printf("%s%s:%d: %s is %ld, not %ld", test_prefix, file, line, what, number,
@@ -40,7 +44,8 @@ void compare(const char *file, int line, const char *what, long number,
 
 // ---- processes ----------------------------------------------------------------
 
-int spawn(void (*body)(long), long arg) {
+int spawn(void (*body)(long), long arg)
+{
   int pid = fork();
 
   if (pid == 0) {
@@ -51,14 +56,16 @@ int spawn(void (*body)(long), long arg) {
   return pid;
 }
 
-void expect_end(int pid, int status) {
+void expect_end(int pid, int status)
+{
   int got = 12345;
 
   IS(wait(&got), pid);
   IS(got, status);
 }
 
-void expect_all_ok(int n) {
+void expect_all_ok(int n)
+{
   for (; n > 0; n--) {
     int status = 12345;
     CHECK(wait(&status) > 0);
@@ -67,7 +74,8 @@ void expect_all_ok(int n) {
   IS(wait(0), -1);
 }
 
-int fate(void (*body)(long), long arg) {
+int fate(void (*body)(long), long arg)
+{
   int status = 12345;
   int pid = spawn(body, arg);
 
@@ -75,7 +83,8 @@ int fate(void (*body)(long), long arg) {
   return status;
 }
 
-int try_exec(const char *path, char **argv) {
+int try_exec(const char *path, char **argv)
+{
   enum { CAME_BACK = 77 };
   int status;
   int pid = fork();
@@ -93,25 +102,29 @@ int try_exec(const char *path, char **argv) {
 
 // ---- memory -------------------------------------------------------------------
 
-uint64 stack_guard(void) {
+uint64 stack_guard(void)
+{
   uint64 here;
 
   asm volatile("mv %0, sp" : "=r"(here));
   return PGROUNDUP(here) - (USERSTACK + 1L) * PGSIZE;
 }
 
-uint64 bad_address(int i) {
+uint64 bad_address(int i)
+{
   const uint64 fixed[] = {
-      KERNBASE,          // the kernel's first instruction
-      KERNBASE + 0x4000, // in its text
-      PHYSTOP - 8,       // the last memory there is
-      UART0,  CLINT,  PLIC,
-      TRAPFRAME,         // mapped in this page table, for the kernel alone
+      KERNBASE,           // the kernel's first instruction
+      KERNBASE + 0x4000,  // in its text
+      PHYSTOP - 8,        // the last memory there is
+      UART0,
+      CLINT,
+      PLIC,
+      TRAPFRAME,  // mapped in this page table, for the kernel alone
       TRAMPOLINE,
       MAXVA,
-      MAXVA << 1,        // the highest bit that a page table looks at
+      MAXVA << 1,  // the highest bit that a page table looks at
       1L << 63,
-      -8L,               // adding to it overflows
+      -8L,  // adding to it overflows
   };
 
   if (i < COUNT(fixed))
@@ -119,14 +132,16 @@ uint64 bad_address(int i) {
   return i == COUNT(fixed) ? stack_guard() : PGROUNDUP((uint64)sbrk(0));
 }
 
-uint64 page_align_end(void) {
+uint64 page_align_end(void)
+{
   uint64 end = (uint64)sbrk(0);
 
   CHECK(sbrk(PGROUNDUP(end) - end) != SBRK_FAILED);
   return PGROUNDUP(end);
 }
 
-void prepare_tables(int pages) {
+void prepare_tables(int pages)
+{
   char *start = (char *)page_align_end();
 
   CHECK(sbrklazy(pages * PGSIZE) == start);
@@ -136,7 +151,8 @@ void prepare_tables(int pages) {
   CHECK(sbrk(-pages * PGSIZE) != SBRK_FAILED);
 }
 
-int count_pages(void) {
+int count_pages(void)
+{
   int total = 0;
 
   for (int step = 1024; step > 0; step /= 2)
@@ -148,13 +164,14 @@ int count_pages(void) {
 
 // The hog itself: takes everything, says so, and obeys until there is nobody
 // left to give orders.
-static void hold_memory(int orders, int answers) {
+static void hold_memory(int orders, int answers)
+{
   int n;
 
   for (int step = 1024; step > 0; step /= 2)
     while (sbrk(step * PGSIZE) != SBRK_FAILED)
       ;
-  for (n = 0; write(answers, "k", 1) == 1; ) {
+  for (n = 0; write(answers, "k", 1) == 1;) {
     if (read(orders, &n, sizeof n) != sizeof n)
       break;
     sbrk(-n * PGSIZE);
@@ -162,7 +179,8 @@ static void hold_memory(int orders, int answers) {
   exit(0);
 }
 
-void hog_start(struct hog *hog) {
+void hog_start(struct hog *hog)
+{
   int orders[2], answers[2];
   char byte;
 
@@ -187,14 +205,16 @@ void hog_start(struct hog *hog) {
     ;
 }
 
-void hog_release(struct hog *hog, int n) {
+void hog_release(struct hog *hog, int n)
+{
   char byte;
 
   IS(write(hog->orders, &n, sizeof n), sizeof n);
   IS(read(hog->answers, &byte, 1), 1);
 }
 
-void hog_end(struct hog *hog) {
+void hog_end(struct hog *hog)
+{
   close(hog->orders);
   expect_end(hog->pid, 0);
   close(hog->answers);
@@ -204,28 +224,35 @@ void hog_end(struct hog *hog) {
 
 // The byte at a position: repeats after 251, a prime, so that no block or page
 // looks like its neighbour.
-static char pattern(uint at, int seed) { return (at + 17 * seed) % 251; }
+static char pattern(uint at, int seed)
+{
+  return (at + 17 * seed) % 251;
+}
 
-void fill(char *bytes, int n, int from, int seed) {
+void fill(char *bytes, int n, int from, int seed)
+{
   for (int i = 0; i < n; i++)
     bytes[i] = pattern(from + i, seed);
 }
 
-int filled(const char *bytes, int n, int from, int seed) {
+int filled(const char *bytes, int n, int from, int seed)
+{
   for (int i = 0; i < n; i++)
     if (bytes[i] != pattern(from + i, seed))
       return 0;
   return 1;
 }
 
-int opened(const char *path, int flags) {
+int opened(const char *path, int flags)
+{
   int fd = open(path, flags);
 
   CHECK(fd >= 0);
   return fd;
 }
 
-void make_file(const char *path, int n, int seed) {
+void make_file(const char *path, int n, int seed)
+{
   int fd = opened(path, O_CREATE | O_TRUNC | O_WRONLY);
 
   for (int done = 0; done < n;) {
@@ -237,14 +264,16 @@ void make_file(const char *path, int n, int seed) {
   close(fd);
 }
 
-int lowest_fd(void) {
+int lowest_fd(void)
+{
   int fd = opened("/", O_RDONLY);
 
   close(fd);
   return fd;
 }
 
-int free_fds(void) {
+int free_fds(void)
+{
   int copies[NOFILE];
   int n = 0;
 
@@ -255,7 +284,8 @@ int free_fds(void) {
   return n;
 }
 
-char *numbered(const char *stem, int number) {
+char *numbered(const char *stem, int number)
+{
   static char names[4][32];
   static int next;
   char *name = names[next++ % COUNT(names)];

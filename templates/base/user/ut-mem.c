@@ -6,12 +6,22 @@
 
 // ---- what user mode may not do -------------------------------------------------
 
-static void load_from(long at) { (void)*(volatile char *)at; }
-static void store_to(long at) { *(volatile char *)at = 1; }
-static void jump_to(long at) { ((void (*)(void))at)(); }
+static void load_from(long at)
+{
+  (void)*(volatile char *)at;
+}
+static void store_to(long at)
+{
+  *(volatile char *)at = 1;
+}
+static void jump_to(long at)
+{
+  ((void (*)(void))at)();
+}
 
 // Must end in the kernel killing whoever does it.
-static void must_kill(const char *what, void (*deed)(long), uint64 at) {
+static void must_kill(const char *what, void (*deed)(long), uint64 at)
+{
   concerning(what, at);
   IS(fate(deed, at), -1);
   concerning(0, 0);
@@ -19,7 +29,8 @@ static void must_kill(const char *what, void (*deed)(long), uint64 at) {
 
 // Kernel memory, devices and the process's own trap frame are out of reach for
 // reading: the user bit of a page-table entry keeps them so.
-static void kernmem(void) {
+static void kernmem(void)
+{
   for (int i = 0; i < BAD_ADDRESSES; i++)
     must_kill("load", load_from, bad_address(i));
   for (uint64 at = KERNBASE; at < PHYSTOP; at += (PHYSTOP - KERNBASE) / 8)
@@ -27,21 +38,24 @@ static void kernmem(void) {
 }
 
 // The same for writing; and the program's code, which can be read.
-static void nowrite(void) {
+static void nowrite(void)
+{
   for (int i = 0; i < BAD_ADDRESSES; i++)
     must_kill("store", store_to, bad_address(i));
 }
 
 // A program must not change code, its own included, since processes may come
 // to share it.
-static void textwrite(void) {
+static void textwrite(void)
+{
   must_kill("store", store_to, (uint64)textwrite);
   must_kill("store", store_to, 0);
 }
 
 // Data cannot be run: neither what sbrk gives, nor the stack, nor variables;
 // and there is no way into the kernel but the trap.
-static void noexec(void) {
+static void noexec(void)
+{
   static uint32 data[] = {0x00008067};  // ret, so that running it would pass
   uint32 stack[] = {0x00008067};
   uint32 *heap = (uint32 *)page_align_end();
@@ -59,7 +73,8 @@ static void noexec(void) {
 
 // Addresses that only differ above the bits that a page table looks at must
 // not be taken for each other: bit by bit, over a variable that exists.
-static void high_bits(void) {
+static void high_bits(void)
+{
   static char here;
 
   for (int bit = 38; bit < 64; bit += 5) {
@@ -72,43 +87,46 @@ static void high_bits(void) {
   }
 }
 
-static void run_instruction(long which) {
+static void run_instruction(long which)
+{
   switch (which) {
-    case 0:
-      asm volatile(".word 0");
-      break;
-    case 1:
-      asm volatile("csrr t0, sstatus" : : : "t0");
-      break;
-    case 2:
-      asm volatile("csrw satp, zero");
-      break;
-    case 3:
-      asm volatile("sret");
-      break;
-    case 4:
-      asm volatile("wfi");
-      break;
-    case 5:
-      asm volatile("csrr t0, mhartid" : : : "t0");
-      break;
-    case 6:
-      asm volatile("ebreak");
-      break;
-    case 7:
-      asm volatile("sfence.vma");
-      break;
+  case 0:
+    asm volatile(".word 0");
+    break;
+  case 1:
+    asm volatile("csrr t0, sstatus" : : : "t0");
+    break;
+  case 2:
+    asm volatile("csrw satp, zero");
+    break;
+  case 3:
+    asm volatile("sret");
+    break;
+  case 4:
+    asm volatile("wfi");
+    break;
+  case 5:
+    asm volatile("csrr t0, mhartid" : : : "t0");
+    break;
+  case 6:
+    asm volatile("ebreak");
+    break;
+  case 7:
+    asm volatile("sfence.vma");
+    break;
   }
 }
 
 // Instructions that only the kernel may use, and those that are none, end the
 // process and nothing else.
-static void privileged(void) {
+static void privileged(void)
+{
   for (int which = 0; which < 8; which++)
     must_kill("instruction", run_instruction, which);
 }
 
-static void dig(long depth) {
+static void dig(long depth)
+{
   volatile char frame[256];
 
   frame[0] = depth;
@@ -119,7 +137,8 @@ static void dig(long depth) {
 
 // Below the stack lies a page that nobody can use, so that a stack that grows
 // too far is noticed before it writes over the program's data.
-static void stackguard(void) {
+static void stackguard(void)
+{
   must_kill("load", load_from, stack_guard() + PGSIZE - 1);
   must_kill("store", store_to, stack_guard() + PGSIZE - 1);
   must_kill("store", store_to, stack_guard());
@@ -129,7 +148,8 @@ static void stackguard(void) {
 
 // ---- growing and shrinking -----------------------------------------------------
 
-static int all_zero(const char *bytes, int n) {
+static int all_zero(const char *bytes, int n)
+{
   for (int i = 0; i < n; i += 8)
     if (*(const uint64 *)(bytes + i) != 0)
       return 0;
@@ -138,9 +158,11 @@ static int all_zero(const char *bytes, int n) {
 
 // Growing by any amount gives exactly that much, empty, behind what there was,
 // and shrinking takes the same away.
-static void sbrk_steps(void) {
-  const int steps[] = {1, 7, 8, PGSIZE - 16, PGSIZE, PGSIZE + 1,
-                       3 * PGSIZE - 1, 1, 100 * PGSIZE};
+static void sbrk_steps(void)
+{
+  const int steps[] = {
+      1, 7,           8, PGSIZE - 16, PGSIZE, PGSIZE + 1, 3 * PGSIZE - 1,
+      1, 100 * PGSIZE};
   char *start = (char *)page_align_end();
   char *end = start;
 
@@ -164,7 +186,8 @@ static void sbrk_steps(void) {
 
 // A page stays as long as one byte of it belongs to the process, and goes with
 // the last one: one early, and memory in use is lost; one late, and it leaks.
-static void sbrk_edges(void) {
+static void sbrk_edges(void)
+{
   uint64 start = page_align_end();
 
   CHECK(sbrk(PGSIZE + 1) != SBRK_FAILED);
@@ -184,7 +207,8 @@ static void sbrk_edges(void) {
 
 // Taking away more than there is would wrap round; adding more than there is
 // room for, as well. Either must fail and change nothing.
-static void sbrk_limits(void) {
+static void sbrk_limits(void)
+{
   char *end = sbrk(0);
   const int steps[] = {-2147483647 - 1, -2147483647, -(1 << 30)};
 
@@ -199,7 +223,8 @@ static void sbrk_limits(void) {
   CHECK(sbrk(0) == end);
 }
 
-static void leave_only(long bytes) {
+static void leave_only(long bytes)
+{
   volatile char on_stack;
   char *end = sbrk(0);
 
@@ -211,7 +236,8 @@ static void leave_only(long bytes) {
 
 // A process may give away the memory that it runs on. It dies of it; the kernel
 // must not.
-static void sbrk_all(void) {
+static void sbrk_all(void)
+{
   IS(fate(leave_only, 0), -1);
   IS(fate(leave_only, 1), -1);
   IS(fate(leave_only, stack_guard()), -1);
@@ -220,7 +246,8 @@ static void sbrk_all(void) {
 
 // Whatever a page held before, its next owner finds zeros: after sbrk, after
 // the first touch of reserved memory, and in the memory of a new program.
-static void zeroed_pages(void) {
+static void zeroed_pages(void)
+{
   enum { SIZE = 200 * PGSIZE };
   char *start = (char *)page_align_end();
 
@@ -238,7 +265,8 @@ static void zeroed_pages(void) {
 
 // Reserving takes no pages, however much it is; touching takes one for each
 // page touched, which arrives empty and stays.
-static void lazy_touch(void) {
+static void lazy_touch(void)
+{
   const long size = 1L << 30;
   char *start = (char *)page_align_end();
 
@@ -264,7 +292,8 @@ static void lazy_touch(void) {
 
 // The kernel, too, is the first to touch a reserved page, when a call reads
 // from there or writes to it.
-static void lazy_calls(void) {
+static void lazy_calls(void)
+{
   char *start = (char *)page_align_end();
   int ends[2];
 
@@ -294,7 +323,8 @@ static void lazy_calls(void) {
 }
 
 // fork copies what was touched and leaves the rest reserved, on both sides.
-static void lazy_fork(void) {
+static void lazy_fork(void)
+{
   enum { PAGES = 3000 };
   char *start = (char *)page_align_end();
 
@@ -317,7 +347,8 @@ static void lazy_fork(void) {
 
 // Pages taken at once may follow reserved ones, and the other way round, also
 // within one page.
-static void lazy_mixed(void) {
+static void lazy_mixed(void)
+{
   char *start = (char *)page_align_end();
   char *end = start;
 
@@ -335,7 +366,8 @@ static void lazy_mixed(void) {
 
 // Reserving on and on ends at the pages that the kernel keeps at the top of
 // each address space, and giving it all back takes no time to speak of.
-static void lazy_limit(void) {
+static void lazy_limit(void)
+{
   const int step = 1 << 30;
   uint64 end = (uint64)sbrk(0);
 
@@ -356,7 +388,8 @@ static void lazy_limit(void) {
 
 // A page that is there but forbidden must not be taken for one that is still
 // to come: a store to code is no first touch.
-static void lazy_forbidden(void) {
+static void lazy_forbidden(void)
+{
   CHECK(sbrklazy(10 * PGSIZE) != SBRK_FAILED);
   must_kill("store", store_to, 0);
   must_kill("store", store_to, stack_guard());
@@ -369,7 +402,8 @@ static char shared_data[PGSIZE];
 
 // After fork nothing that one of the two writes is seen by the other, in data,
 // heap and stack.
-static void fork_private(void) {
+static void fork_private(void)
+{
   char on_stack[64];
   char *heap = (char *)page_align_end();
   int to_child[2], to_parent[2];
@@ -405,20 +439,23 @@ static void fork_private(void) {
 }
 
 // The rights of a page are copied with it.
-static void store_and_jump(long at) {
+static void store_and_jump(long at)
+{
   must_kill("store in a child's child", store_to, (uint64)fork_private);
   must_kill("jump in a child's child", jump_to, at);
   must_kill("guard in a child's child", load_from, stack_guard());
 }
 
-static void fork_rights(void) {
+static void fork_rights(void)
+{
   *(uint32 *)shared_data = 0x00008067;
   IS(fate(store_and_jump, (long)shared_data), 0);
 }
 
 // malloc and free, over sbrk: blocks do not overlap, and what was freed can be
 // had again without the process growing for ever.
-static void heap_blocks(void) {
+static void heap_blocks(void)
+{
   enum { BLOCKS = 50 };
   char *blocks[BLOCKS];
   char *end = 0;
@@ -440,26 +477,15 @@ static void heap_blocks(void) {
 }
 
 const struct test mem_tests[] = {
-    {"kernmem", kernmem, 0},
-    {"nowrite", nowrite, 0},
-    {"textwrite", textwrite, 0},
-    {"noexec", noexec, 0},
-    {"highbits", high_bits, 0},
-    {"privileged", privileged, 0},
-    {"stackguard", stackguard, 0},
-    {"sbrksteps", sbrk_steps, 0},
-    {"sbrkedge", sbrk_edges, 0},
-    {"sbrklimit", sbrk_limits, 0},
-    {"sbrkall", sbrk_all, 0},
-    {"zeroed", zeroed_pages, 0},
-    {"lazytouch", lazy_touch, 0},
-    {"lazycalls", lazy_calls, 0},
-    {"lazyfork", lazy_fork, 0},
-    {"lazymixed", lazy_mixed, 0},
-    {"lazylimit", lazy_limit, 0},
-    {"lazyforbidden", lazy_forbidden, 0},
-    {"forkprivate", fork_private, 0},
-    {"forkrights", fork_rights, 0},
-    {"heap", heap_blocks, 0},
-    {0},
+    {"kernmem", kernmem, 0},          {"nowrite", nowrite, 0},
+    {"textwrite", textwrite, 0},      {"noexec", noexec, 0},
+    {"highbits", high_bits, 0},       {"privileged", privileged, 0},
+    {"stackguard", stackguard, 0},    {"sbrksteps", sbrk_steps, 0},
+    {"sbrkedge", sbrk_edges, 0},      {"sbrklimit", sbrk_limits, 0},
+    {"sbrkall", sbrk_all, 0},         {"zeroed", zeroed_pages, 0},
+    {"lazytouch", lazy_touch, 0},     {"lazycalls", lazy_calls, 0},
+    {"lazyfork", lazy_fork, 0},       {"lazymixed", lazy_mixed, 0},
+    {"lazylimit", lazy_limit, 0},     {"lazyforbidden", lazy_forbidden, 0},
+    {"forkprivate", fork_private, 0}, {"forkrights", fork_rights, 0},
+    {"heap", heap_blocks, 0},         {0},
 };

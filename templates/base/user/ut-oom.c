@@ -10,7 +10,10 @@ enum {
   ENOUGH = 200,  // no path here needs as many pages
 };
 
-static void nothing(long arg) { (void)arg; }
+static void nothing(long arg)
+{
+  (void)arg;
+}
 
 // Calls attempt with 0 pages free, with 1, with 2, ..., until it has returned 0
 // (success) a few times. In between it must return -1; and each time the
@@ -18,7 +21,8 @@ static void nothing(long arg) { (void)arg; }
 //
 // A success may be followed by a failure: an allocator with several lists may
 // have pages under way from one to the other when another hart asks for some.
-static void starve(const char *what, int (*attempt)(void)) {
+static void starve(const char *what, int (*attempt)(void))
+{
   struct hog hog;
   int successes = 0;
 
@@ -41,7 +45,8 @@ static void starve(const char *what, int (*attempt)(void)) {
 
 // ---- fork ------------------------------------------------------------------------
 
-static int try_fork(void) {
+static int try_fork(void)
+{
   int pid = fork();
 
   if (pid == 0)
@@ -55,7 +60,8 @@ static int try_fork(void) {
 // A fork takes a trap frame, a page table, and a copy of each page of memory.
 // It must not keep a place in the process table either: failing more often than
 // there are places would fill it.
-static void oom_fork(void) {
+static void oom_fork(void)
+{
   struct hog hog;
 
   starve("fork", try_fork);
@@ -72,7 +78,8 @@ static void oom_fork(void) {
 
 // The same where memory is spread far and wide, so that nearly each page needs
 // tables of its own, on two levels.
-static void oom_fork_spread(void) {
+static void oom_fork_spread(void)
+{
   const long gap = 1L << 29;
   char *start = (char *)page_align_end();
 
@@ -85,7 +92,8 @@ static void oom_fork_spread(void) {
 
 // ---- pipe ------------------------------------------------------------------------
 
-static int try_pipe(void) {
+static int try_pipe(void)
+{
   int before = free_fds();
   int ends[2];
 
@@ -101,7 +109,8 @@ static int try_pipe(void) {
 
 // A pipe takes one page, after two files, which it must not keep: failing more
 // often than there are files would use them up.
-static void oom_pipe(void) {
+static void oom_pipe(void)
+{
   struct hog hog;
 
   starve("pipe", try_pipe);
@@ -116,7 +125,8 @@ static void oom_pipe(void) {
 // ---- exec ------------------------------------------------------------------------
 
 // Runs echo as soon as there is memory for it. Each failure sends a byte.
-static void exec_at_last(long failures) {
+static void exec_at_last(long failures)
+{
   char *argv[] = {"echo", "one", "two", "three", "four", "five", 0};
   struct hog hog;
 
@@ -135,7 +145,8 @@ static void exec_at_last(long failures) {
 // exec takes a page for each argument, a page table, the memory of the new
 // program and its stack, while the old program is still there. Until all of
 // that is complete, the old one must be able to go on.
-static void oom_exec(void) {
+static void oom_exec(void)
+{
   int output[2], failures[2];
 
   IS(pipe(output), 0);
@@ -160,7 +171,8 @@ static void oom_exec(void) {
 
 // As many arguments as there can be, each of which has a page of its own while
 // exec works. The last ones fail when all the others have been copied.
-static int try_many_arguments(void) {
+static int try_many_arguments(void)
+{
   char *argv[MAXARG + 1];
 
   for (int i = 0; i < MAXARG; i++)
@@ -179,11 +191,15 @@ static int try_many_arguments(void) {
   return status == 100 ? -1 : 0;
 }
 
-static void oom_arguments(void) { starve("arguments", try_many_arguments); }
+static void oom_arguments(void)
+{
+  starve("arguments", try_many_arguments);
+}
 
 // ---- growing ---------------------------------------------------------------------
 
-static int try_grow(void) {
+static int try_grow(void)
+{
   enum { PAGES = 20 };
   char *end = sbrk(0);
 
@@ -198,13 +214,17 @@ static int try_grow(void) {
 }
 
 // What sbrk got before it ran out must go back, and the size stay as it was.
-static void oom_sbrk(void) { starve("sbrk", try_grow); }
+static void oom_sbrk(void)
+{
+  starve("sbrk", try_grow);
+}
 
 // Moves the end of memory, without pages, to one page below a place where
 // tables are missing, and grows across with k pages free. The tables may stay,
 // since they belong to the process, so what is compared is what the process
 // leaves behind.
-static void grow_across(long boundary) {
+static void grow_across(long boundary)
+{
   struct hog hog;
   char *end = sbrk(0);
   long step;
@@ -226,7 +246,8 @@ static void grow_across(long boundary) {
   hog_end(&hog);
 }
 
-static void oom_tables(void) {
+static void oom_tables(void)
+{
   IS(fate(grow_across, 2 * MEGASIZE), 0);
   IS(fate(grow_across, 1L << 30), 0);
   IS(fate(grow_across, 3L << 30), 0);
@@ -237,7 +258,8 @@ static void oom_tables(void) {
 static char *reserved;  // pages nobody has touched
 enum { RESERVED = 8 };
 
-static void touch_reserved(long arg) {
+static void touch_reserved(long arg)
+{
   (void)arg;
   for (int i = 0; i < RESERVED; i++)
     reserved[(long)i * MEGASIZE] = 1;
@@ -245,7 +267,8 @@ static void touch_reserved(long arg) {
 
 // A child touches pages that need tables, too, and is killed when none is left:
 // the kernel has no other answer.
-static int try_touch(void) {
+static int try_touch(void)
+{
   int pid = fork();
   int status;
 
@@ -260,7 +283,8 @@ static int try_touch(void) {
   return status;
 }
 
-static void oom_touch(void) {
+static void oom_touch(void)
+{
   reserved = (char *)page_align_end();
   CHECK(sbrklazy(RESERVED * MEGASIZE) == reserved);
   starve("first touch", try_touch);
@@ -270,10 +294,17 @@ static void oom_touch(void) {
 // first be taken. They return 0 or more, or -1.
 static int data_pipe[2];
 
-static int call_read(char *page) { return read(data_pipe[0], page, 10); }
-static int call_write(char *page) { return write(data_pipe[1], page, 10); }
+static int call_read(char *page)
+{
+  return read(data_pipe[0], page, 10);
+}
+static int call_write(char *page)
+{
+  return write(data_pipe[1], page, 10);
+}
 
-static int call_file_read(char *page) {
+static int call_file_read(char *page)
+{
   int fd = opened("/usertests", O_RDONLY);
   int n = read(fd, page, 10);
 
@@ -281,7 +312,8 @@ static int call_file_read(char *page) {
   return n;
 }
 
-static int call_file_write(char *page) {
+static int call_file_write(char *page)
+{
   int fd = opened("ut-oom", O_CREATE | O_TRUNC | O_WRONLY);
   int n = write(fd, page, 10);
 
@@ -290,7 +322,8 @@ static int call_file_write(char *page) {
   return n;
 }
 
-static int call_stat(char *page) {
+static int call_stat(char *page)
+{
   int fd = opened("/", O_RDONLY);
   int result = fstat(fd, (struct stat *)page);
 
@@ -298,19 +331,24 @@ static int call_stat(char *page) {
   return result;
 }
 
-static int call_open(char *page) {
+static int call_open(char *page)
+{
   int fd = open(page + PGSIZE - 1, O_RDONLY);
 
   IS(fd, -1);  // with memory, it is the empty path
   return fd;
 }
 
-static int call_exec(char *page) { return exec(page, 0); }
+static int call_exec(char *page)
+{
+  return exec(page, 0);
+}
 
 // The kernel cannot fill a page in: then the call fails, and the process goes
 // on. With a page to spare it succeeds; the strings here are empty, so that
 // what they name is not there in either case.
-static void oom_copy(void) {
+static void oom_copy(void)
+{
   static int (*const calls[])(char *) = {
       call_read, call_write, call_file_read, call_file_write,
       call_stat, call_open,  call_exec,
@@ -328,8 +366,8 @@ static void oom_copy(void) {
       concerning("which call", i);
       CHECK(sbrklazy(PGSIZE) == page);
       int result = calls[i](page);
-      int refused = free_pages == 0 || calls[i] == call_open ||
-                    calls[i] == call_exec;
+      int refused =
+          free_pages == 0 || calls[i] == call_open || calls[i] == call_exec;
       CHECK(refused ? result == -1 : result >= 0);
       CHECK(sbrk(-PGSIZE) != SBRK_FAILED);
       IS(count_pages(), free_pages);
@@ -341,7 +379,8 @@ static void oom_copy(void) {
 
 // wait has nowhere to put the status. The child stays, or is gone; it must not
 // be half gone. A pipe that cannot tell its descriptors must not keep them.
-static void oom_results(void) {
+static void oom_results(void)
+{
   struct hog hog;
   int before = free_fds();
   int pid = spawn(nothing, 0);
@@ -366,7 +405,8 @@ static void oom_results(void) {
 
 // ---- what must work without memory -----------------------------------------------
 
-static void wait_for_byte(long fd) {
+static void wait_for_byte(long fd)
+{
   char byte;
 
   CHECK(sbrk(10 * PGSIZE) != SBRK_FAILED);
@@ -375,7 +415,8 @@ static void wait_for_byte(long fd) {
 
 // Ending needs no memory, or there would be no way out. A child that ends, and
 // one that is killed, make pages free for the others.
-static void oom_exit(void) {
+static void oom_exit(void)
+{
   struct hog hog;
   int ends[2];
 
@@ -398,7 +439,8 @@ static void oom_exit(void) {
 
 // Files have memory of their own: nothing of this takes a page, and all of it
 // works while there is none.
-static void oom_files(void) {
+static void oom_files(void)
+{
   struct hog hog;
   struct stat st;
 
@@ -429,7 +471,8 @@ static void oom_files(void) {
 
 // One of several that do everything that needs pages, where there are not
 // enough for all. Each call may fail or not; none may do anything else.
-static void do_anything(long rounds) {
+static void do_anything(long rounds)
+{
   char *argv[] = {"kill", "0", 0};
 
   close(1);
@@ -454,7 +497,8 @@ static void do_anything(long rounds) {
 
 // All failure paths on all harts at once. What counts comes after it: every
 // page is back.
-static void oom_crowd(void) {
+static void oom_crowd(void)
+{
   enum { CROWD = 6 };
   struct hog hog;
 
@@ -489,18 +533,11 @@ static void oom_crowd(void) {
 }
 
 const struct test oom_tests[] = {
-    {"oomfork", oom_fork, 0},
-    {"oomforkspread", oom_fork_spread, 0},
-    {"oompipe", oom_pipe, 0},
-    {"oomexec", oom_exec, 0},
-    {"oomargs", oom_arguments, 0},
-    {"oomsbrk", oom_sbrk, 0},
-    {"oomtables", oom_tables, 0},
-    {"oomtouch", oom_touch, 0},
-    {"oomcopy", oom_copy, 0},
-    {"oomresults", oom_results, 0},
-    {"oomexit", oom_exit, 0},
-    {"oomfiles", oom_files, 0},
-    {"oomcrowd", oom_crowd, 0},
-    {0},
+    {"oomfork", oom_fork, 0},      {"oomforkspread", oom_fork_spread, 0},
+    {"oompipe", oom_pipe, 0},      {"oomexec", oom_exec, 0},
+    {"oomargs", oom_arguments, 0}, {"oomsbrk", oom_sbrk, 0},
+    {"oomtables", oom_tables, 0},  {"oomtouch", oom_touch, 0},
+    {"oomcopy", oom_copy, 0},      {"oomresults", oom_results, 0},
+    {"oomexit", oom_exit, 0},      {"oomfiles", oom_files, 0},
+    {"oomcrowd", oom_crowd, 0},    {0},
 };

@@ -6,7 +6,8 @@
 
 static int reader, writer;  // the pipe of the test that runs
 
-static void make_pipe(void) {
+static void make_pipe(void)
+{
   int ends[2];
 
   IS(pipe(ends), 0);
@@ -15,7 +16,8 @@ static void make_pipe(void) {
 }
 
 // Reads until n bytes have come or there are no more; returns how many came.
-static int read_fully(int fd, char *bytes, int n) {
+static int read_fully(int fd, char *bytes, int n)
+{
   int done = 0;
 
   for (int got = 1; done < n && got > 0; done += got) {
@@ -32,7 +34,8 @@ static int read_fully(int fd, char *bytes, int n) {
 static const int sizes[] = {1, 2, 3, 64, 255, 511, 512, 513, 1024, 2047, 4095};
 enum { STREAM = 20000 };
 
-static void send(long size) {
+static void send(long size)
+{
   close(reader);
   for (int at = 0; at < STREAM; at += size) {
     int n = STREAM - at < size ? STREAM - at : size;
@@ -41,7 +44,8 @@ static void send(long size) {
   }
 }
 
-static void pipe_stream(void) {
+static void pipe_stream(void)
+{
   for (int w = 0; w < COUNT(sizes); w += 2) {
     for (int r = 1; r < COUNT(sizes); r += 3) {
       int got, at = 0;
@@ -62,13 +66,15 @@ static void pipe_stream(void) {
 
 // A single write that is larger than the pipe arrives in one piece, though it
 // has to wait for the reader on the way.
-static void write_large(long n) {
+static void write_large(long n)
+{
   close(reader);
   fill(buffer, n, 0, 9);
   IS(write(writer, buffer, n), n);
 }
 
-static void pipe_large(void) {
+static void pipe_large(void)
+{
   static char got[sizeof buffer];
 
   make_pipe();
@@ -81,7 +87,8 @@ static void pipe_large(void) {
 }
 
 // A read takes what is there and does not wait for the rest.
-static void pipe_short(void) {
+static void pipe_short(void)
+{
   make_pipe();
   IS(write(writer, "abcdef", 6), 6);
   IS(read(reader, buffer, 4), 4);
@@ -96,7 +103,8 @@ struct record {
 };
 enum { WRITERS = 4, RECORDS = 500 };
 
-static void write_records(long from) {
+static void write_records(long from)
+{
   close(reader);
   for (int number = 0; number < RECORDS; number++) {
     struct record record = {from, number};
@@ -104,7 +112,8 @@ static void write_records(long from) {
   }
 }
 
-static void pipe_writers(void) {
+static void pipe_writers(void)
+{
   int next[WRITERS] = {0};
   struct record record;
 
@@ -123,7 +132,8 @@ static void pipe_writers(void) {
 
 // Several read at once: together they get each byte once. Each reader passes
 // on how many it got, and their sum.
-static void read_some(long results) {
+static void read_some(long results)
+{
   struct record total = {0, 0};
   uchar byte;
 
@@ -135,7 +145,8 @@ static void read_some(long results) {
   IS(write(results, &total, sizeof total), sizeof total);
 }
 
-static void pipe_readers(void) {
+static void pipe_readers(void)
+{
   enum { READERS = 3, BYTES = 3000 };
   int results[2];
   struct record total;
@@ -166,7 +177,8 @@ static void pipe_readers(void) {
 
 // A byte goes to and fro: each side sleeps until the other has written, and a
 // wake-up that gets lost ends it for ever.
-static void echo_bytes(long back) {
+static void echo_bytes(long back)
+{
   char byte;
 
   close(writer);
@@ -174,7 +186,8 @@ static void echo_bytes(long back) {
     IS(write(back, &byte, 1), 1);
 }
 
-static void ping_pong(void) {
+static void ping_pong(void)
+{
   enum { ROUNDS = 2000 };
   int back[2];
 
@@ -195,14 +208,16 @@ static void ping_pong(void) {
 // byte, so that both go through "full" and "not full" many times.
 enum { TOO_MANY = 6000 };
 
-static void fill_up(long arg) {
+static void fill_up(long arg)
+{
   (void)arg;
   close(reader);
   fill(buffer, TOO_MANY, 0, 2);
   IS(write(writer, buffer, TOO_MANY), TOO_MANY);
 }
 
-static void pipe_full(void) {
+static void pipe_full(void)
+{
   char byte;
 
   make_pipe();
@@ -219,14 +234,16 @@ static void pipe_full(void) {
 
 // Without a reader there is no use in writing: at once if there is none, and
 // when the last one goes while a writer sleeps.
-static void write_until_refused(long ready) {
+static void write_until_refused(long ready)
+{
   close(reader);
   IS(write(ready, "x", 1), 1);
   while (write(writer, buffer, 1000) == 1000)
     ;
 }
 
-static void pipe_no_reader(void) {
+static void pipe_no_reader(void)
+{
   int ready[2];
   char byte;
 
@@ -251,9 +268,13 @@ static void pipe_no_reader(void) {
 
 // The end of the data is reached when the last writer has gone, and what was
 // written before still comes. Copies made by dup and by fork count.
-static void hold_open(long ticks) { pause(ticks); }
+static void hold_open(long ticks)
+{
+  pause(ticks);
+}
 
-static void pipe_no_writer(void) {
+static void pipe_no_writer(void)
+{
   make_pipe();
   int copy = dup(writer);
   CHECK(copy >= 0);
@@ -270,13 +291,15 @@ static void pipe_no_writer(void) {
 
 // A process that waits for data must learn that the last writer has closed
 // its end, whichever comes first. Many rounds, since it is a race.
-static void read_to_end(long arg) {
+static void read_to_end(long arg)
+{
   (void)arg;
   close(writer);
   IS(read(reader, buffer, 10), 0);
 }
 
-static void pipe_close_race(void) {
+static void pipe_close_race(void)
+{
   for (int round = 0; round < 200; round++) {
     make_pipe();
     spawn(read_to_end, 0);
@@ -289,7 +312,8 @@ static void pipe_close_race(void) {
 }
 
 // When the last writer goes, all that wait for data learn it, not only one.
-static void pipe_close_all(void) {
+static void pipe_close_all(void)
+{
   make_pipe();
   for (int i = 0; i < 5; i++)
     spawn(read_to_end, 0);
@@ -300,7 +324,8 @@ static void pipe_close_all(void) {
 }
 
 // A process killed while it waits at a pipe leaves the pipe usable by others.
-static void pipe_killed(void) {
+static void pipe_killed(void)
+{
   make_pipe();
   for (int round = 0; round < 10; round++) {
     int pid = spawn(echo_bytes, 1);
@@ -314,7 +339,8 @@ static void pipe_killed(void) {
 // ---- making and closing ----------------------------------------------------------
 
 // A process that has no room for both descriptors gets neither.
-static void pipe_descriptors(void) {
+static void pipe_descriptors(void)
+{
   int ends[2] = {-7, -7};
   int last = -1;
 
@@ -334,7 +360,8 @@ static void pipe_descriptors(void) {
 }
 
 // Holds all the pipes that a process can and says how many, for the test below.
-static void hold_pipes(long report) {
+static void hold_pipes(long report)
+{
   int ends[2], pipes = 0;
   char byte;
 
@@ -347,7 +374,8 @@ static void hold_pipes(long report) {
 
 // The system has room for so many open files. Who finds none gets nothing,
 // and not one file of two is kept: all can be opened afterwards.
-static void pipe_files(void) {
+static void pipe_files(void)
+{
   enum { HOLDERS = NFILE / NOFILE + 4 };
   int report[2], first = -1;
 
@@ -372,7 +400,8 @@ static void pipe_files(void) {
 
 // Many pipes, one after the other: each takes a page and gives it back, with
 // data in it and whichever end closes first.
-static void pipe_many(void) {
+static void pipe_many(void)
+{
   for (int i = 0; i < 2000; i++) {
     make_pipe();
     if (i % 3 == 0)
@@ -383,7 +412,8 @@ static void pipe_many(void) {
 }
 
 // fstat has nothing to say about a pipe.
-static void pipe_stat(void) {
+static void pipe_stat(void)
+{
   struct stat st;
 
   make_pipe();

@@ -4,18 +4,29 @@
 
 #include "user/usertests.h"
 
-static void nothing(long arg) { (void)arg; }
-static void exit_with(long status) { exit(status); }
-static void sleep_long(long arg) { pause(arg); }
+static void nothing(long arg)
+{
+  (void)arg;
+}
+static void exit_with(long status)
+{
+  exit(status);
+}
+static void sleep_long(long arg)
+{
+  pause(arg);
+}
 
-static void spin(long arg) {
+static void spin(long arg)
+{
   (void)arg;
   for (;;)
     asm volatile("");
 }
 
 // Waits on a pipe that nobody will write to, or that nobody will read from.
-static void read_for_ever(long arg) {
+static void read_for_ever(long arg)
+{
   int ends[2];
 
   (void)arg;
@@ -24,7 +35,8 @@ static void read_for_ever(long arg) {
   exit(1);
 }
 
-static void write_for_ever(long arg) {
+static void write_for_ever(long arg)
+{
   int ends[2];
 
   (void)arg;
@@ -34,7 +46,8 @@ static void write_for_ever(long arg) {
       exit(1);
 }
 
-static void wait_for_ever(long arg) {
+static void wait_for_ever(long arg)
+{
   spawn(sleep_long, 2);
   (void)arg;
   wait(0);
@@ -45,7 +58,8 @@ static void wait_for_ever(long arg) {
 // ---- exit and wait ---------------------------------------------------------------
 
 // The status arrives as it was given, with the pid of the one that gave it.
-static void exit_status(void) {
+static void exit_status(void)
+{
   const int statuses[] = {0, 1, 2, 127, 255, 256, 65536, -2, -1000, 2147483647};
 
   for (int i = 0; i < COUNT(statuses); i++) {
@@ -60,7 +74,8 @@ static void exit_status(void) {
 }
 
 // Every child is waited for exactly once, in whatever order they end.
-static void wait_each(void) {
+static void wait_each(void)
+{
   enum { CHILDREN = 12 };
   int pids[CHILDREN];
 
@@ -80,7 +95,8 @@ static void wait_each(void) {
 
 // Two children that end at the same moment as the parent begins to wait: the
 // wake-up of one must not be lost in between.
-static void two_children(void) {
+static void two_children(void)
+{
   for (int round = 0; round < 200; round++) {
     spawn(nothing, 0);
     spawn(nothing, 0);
@@ -89,7 +105,8 @@ static void two_children(void) {
 }
 
 // No two processes have the same pid, and each knows its own.
-static void pids(void) {
+static void pids(void)
+{
   int last = getpid();
 
   for (int round = 0; round < 100; round++) {
@@ -113,7 +130,8 @@ static void pids(void) {
 
 // The process table has room for so many and no more. Then fork says so, and
 // works again as soon as somebody has gone.
-static void fork_full(void) {
+static void fork_full(void)
+{
   int ends[2];
   char byte;
 
@@ -137,7 +155,8 @@ static void fork_full(void) {
 
 // A family: each process makes two more, some generations down, and each
 // waits for its own.
-static void family(long generations) {
+static void family(long generations)
+{
   if (generations == 0)
     return;
   for (int i = 0; i < 2; i++)
@@ -145,20 +164,23 @@ static void family(long generations) {
   expect_all_ok(2);
 }
 
-static void fork_tree(void) {
+static void fork_tree(void)
+{
   for (int round = 0; round < 5; round++)
     IS(fate(family, 4), 0);
 }
 
 // Processes on all harts fork and wait at the same time, with memory of
 // different sizes, so that page tables are made and freed all at once.
-static void fork_in_turn(long pages) {
+static void fork_in_turn(long pages)
+{
   CHECK(sbrk(pages * PGSIZE) != SBRK_FAILED);
   for (int round = 0; round < 40; round++)
     expect_end(spawn(exit_with, round), round);
 }
 
-static void fork_parallel(void) {
+static void fork_parallel(void)
+{
   for (int i = 0; i < 4; i++)
     spawn(fork_in_turn, 1 + 20 * i);
   expect_all_ok(4);
@@ -166,14 +188,16 @@ static void fork_parallel(void) {
 
 // ---- orphans ---------------------------------------------------------------------
 
-static void leave_orphan(long delay) {
+static void leave_orphan(long delay)
+{
   spawn(delay ? sleep_long : nothing, delay);
 }
 
 // Whoever loses its parent gets init, which waits for it, so that its slot and
 // its pages come back: orphans that live on, and orphans that are dead already.
 // Their number is far above that of the slots.
-static void orphans(void) {
+static void orphans(void)
+{
   for (int round = 0; round < 2 * NPROC; round++)
     IS(fate(leave_orphan, round % 16 == 0), 0);
   for (int round = 0; round < 20; round++) {
@@ -186,17 +210,22 @@ static void orphans(void) {
 
 // An orphan that is dead when it becomes one: nobody but the parent that ends
 // can tell init of it, and if that is forgotten it stays for ever.
-static void leave_zombie(long arg) {
+static void leave_zombie(long arg)
+{
   (void)arg;
   spawn(nothing, 0);
   pause(1);
 }
 
-static void zombie_orphan(void) { IS(fate(leave_zombie, 0), 0); }
+static void zombie_orphan(void)
+{
+  IS(fate(leave_zombie, 0), 0);
+}
 
 // Parent and children end at the same time: each child must end up with the
 // parent that waits for it, be it the old or the new one.
-static void exit_beside(long arg) {
+static void exit_beside(long arg)
+{
   (void)arg;
   for (int i = 0; i < 3; i++)
     spawn(nothing, 0);
@@ -204,7 +233,8 @@ static void exit_beside(long arg) {
     wait(0);
 }
 
-static void exit_races(void) {
+static void exit_races(void)
+{
   for (int round = 0; round < 60; round++) {
     spawn(exit_beside, 0);
     spawn(exit_beside, 0);
@@ -214,13 +244,15 @@ static void exit_races(void) {
 
 // An orphan whose new parent would miss it would be a zombie for ever: kill and
 // exit of a middle generation.
-static void middle(long ready) {
+static void middle(long ready)
+{
   spawn(sleep_long, 1);
   IS(write(ready, "x", 1), 1);
   spin(0);
 }
 
-static void orphans_by_kill(void) {
+static void orphans_by_kill(void)
+{
   int ends[2];
   char byte;
 
@@ -236,7 +268,8 @@ static void orphans_by_kill(void) {
 // ---- kill ------------------------------------------------------------------------
 
 // A killed process ends wherever it is, soon, and with the status that says so.
-static void kill_anywhere(void) {
+static void kill_anywhere(void)
+{
   void (*const deeds[])(long) = {spin, sleep_long, read_for_ever,
                                  write_for_ever, wait_for_ever};
 
@@ -253,7 +286,8 @@ static void kill_anywhere(void) {
 }
 
 // Killing oneself, a child that is a zombie, and nobody.
-static void kill_odd(void) {
+static void kill_odd(void)
+{
   int pid = fork();
 
   if (pid == 0) {
@@ -282,7 +316,8 @@ static void kill_odd(void) {
   CHECK(status == 4 || status == -1);
 }
 
-static void fork_on_and_on(long arg) {
+static void fork_on_and_on(long arg)
+{
   (void)arg;
   for (;;) {
     int pid = fork();
@@ -293,7 +328,8 @@ static void fork_on_and_on(long arg) {
   }
 }
 
-static void grow_on_and_on(long arg) {
+static void grow_on_and_on(long arg)
+{
   (void)arg;
   for (;;) {
     sbrk(50 * PGSIZE);
@@ -301,7 +337,8 @@ static void grow_on_and_on(long arg) {
   }
 }
 
-static void exec_on_and_on(long arg) {
+static void exec_on_and_on(long arg)
+{
   char *argv[] = {"kill", 0};
 
   (void)arg;
@@ -313,7 +350,8 @@ static void exec_on_and_on(long arg) {
 
 // Killed in the middle of taking and giving pages, a process gives back all of
 // them. When the kill strikes is left to chance, many times.
-static void kill_busy(void) {
+static void kill_busy(void)
+{
   void (*const deeds[])(long) = {fork_on_and_on, grow_on_and_on,
                                  exec_on_and_on};
 
@@ -332,7 +370,8 @@ static void kill_busy(void) {
 
 // pause lasts as long as it was asked to, never shorter, and not at all for
 // nothing; several that sleep for the same moment all wake.
-static void pauses(void) {
+static void pauses(void)
+{
   int before = uptime();
 
   IS(pause(0), 0);
@@ -346,7 +385,8 @@ static void pauses(void) {
 
 // More processes compute than there are harts, and never enter the kernel by
 // themselves. Whoever wants to do something else gets its turn all the same.
-static void preempt(void) {
+static void preempt(void)
+{
   enum { SPINNERS = NCPU + 1 };
   int spinners[SPINNERS];
   int ends[2];
@@ -377,7 +417,8 @@ static void preempt(void) {
 
 // Fills every register with a number of its own, counts down in one, and tells
 // how many of the others are still right. sp is left alone.
-static long registers_kept(long rounds) {
+static long registers_kept(long rounds)
+{
   register long a0 asm("a0") = rounds;
 
   asm volatile(
@@ -388,7 +429,8 @@ static long registers_kept(long rounds) {
       " s6, s7, s8, s9, s10, s11, a2, a3, a4, a5, a6, a7\n"
       "  \\op \\r\n .set n, n + 0x1111111\n .endr\n .endm\n"
       ".macro put r\n li \\r, n\n .endm\n"
-      ".macro look r\n li a1, n\n bne \\r, a1, 2f\n addi a0, a0, 1\n2:\n .endm\n"
+      ".macro look r\n li a1, n\n bne \\r, a1, 2f\n addi a0, a0, 1\n2:\n "
+      ".endm\n"
       "  every put\n"
       "1: addi a0, a0, -1\n  bnez a0, 1b\n"
       ".set n, 0x123\n"
@@ -403,7 +445,8 @@ static long registers_kept(long rounds) {
   return a0;
 }
 
-static void keep_registers(long ticks) {
+static void keep_registers(long ticks)
+{
   int since = uptime();
 
   while (uptime() - since < ticks)
@@ -412,7 +455,8 @@ static void keep_registers(long ticks) {
 
 // An interrupt may come between any two instructions, and another process may
 // run then. The registers are as before when it is over.
-static void registers(void) {
+static void registers(void)
+{
   for (int i = 0; i < 4; i++)
     spawn(keep_registers, 4);
   expect_all_ok(4);
@@ -420,7 +464,8 @@ static void registers(void) {
 
 // Interrupts strike in the kernel as well: calls of all kinds, with others
 // computing, for a while.
-static void call_on(long ticks) {
+static void call_on(long ticks)
+{
   int since = uptime();
   int ends[2];
   char byte;
@@ -436,7 +481,8 @@ static void call_on(long ticks) {
   }
 }
 
-static void preempt_kernel(void) {
+static void preempt_kernel(void)
+{
   for (int i = 0; i < NCPU + 2; i++)
     spawn(call_on, 5);
   expect_all_ok(NCPU + 2);
