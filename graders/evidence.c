@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "graders/counted.h"
 #include "graders/explore.h"
 #include "graders/explore/print.h"
 #include "graders/guest.h"
@@ -63,6 +64,8 @@ static const size_t step_counts[] = {
 
 struct watching {
   struct guest guest;
+  struct counted counted;  // only where the watchers do not run
+  const struct binary *symbols;
   const char *kernel;
   const char *socket;
   uint64_t report_at;  // address of watch_report; 0: not watched
@@ -162,7 +165,8 @@ static void on_round(void *arg, struct boot *boot)
   }
   tell_program(w, boot);
   read_report(w);
-  if (report_has(w->report, WATCH_CIRCULAR_WAIT)) {
+  if (report_has(w->report, WATCH_CIRCULAR_WAIT) ||
+      counted_circle(&w->counted)) {
     w->hung = true;
     boot_stop(boot, "a circular wait was seen");
   } else if (w->report->phase == WATCH_ABANDONED) {
@@ -179,6 +183,7 @@ static void on_verdict(void *arg, struct boot *boot)
   struct watching *w = arg;
 
   read_report(w);
+  counted_report(&w->counted, w->symbols, &w->guest, &w->facts->locks);
   if (w->hung || boot_verdict(boot) == BOOT_HUNG)
     hang_report(w->kernel, w->socket, &w->facts->hang);
 }
@@ -247,6 +252,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
   const struct object_symbol *at = object_find(symbols, "watch_report");
   struct watching w = {
       .kernel = kernel,
+      .symbols = symbols,
       .report_at = at != NULL ? at->value : 0,
       .spec = spec,
       .step_count = step_counts[effort],
@@ -261,6 +267,8 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
 
   if (rc == 0)
     rc = guest_open(spec->memory_mib, &w.guest, err);
+  if (rc == 0 && w.report_at == 0)
+    rc = counted_open(folder, symbols, &w.counted, err);
   if (rc == 0) {
     w.socket = socket = path_join(folder, "gdb");
     struct boot_spec b = {
@@ -273,6 +281,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
         .max_output_bytes = MAX_CONSOLE_BYTES,
         .gdb_socket = socket,
         .extra = w.guest.args,
+        .plugin = w.counted.on ? buf_str(&w.counted.argument) : NULL,
         .arg = &w,
         .on_round = on_round,
         .on_verdict = on_verdict,
@@ -283,6 +292,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
       note_facts(boot, &w, facts);
     boot_release(boot);
   }
+  counted_close(&w.counted);
   guest_close(&w.guest);
   if (folder != NULL)
     file_remove_tree(folder, NULL);
@@ -454,6 +464,7 @@ static void release_boot(struct boot_facts *f)
   buf_release(&f->detail);
   buf_release(&f->console);
   buf_release(&f->hang);
+  buf_release(&f->locks);
   buf_release(&f->ctrlp.text);
 }
 

@@ -48,7 +48,8 @@ struct boot_facts {
   struct ctrlp_line ctrlp;
   double cpu_s;  // of QEMU
   int64_t wall_ms;
-  struct buf hang;  // the report on a hang, "" where there was none
+  struct buf hang;   // the report on a hang, "" where there was none
+  struct buf locks;  // the plugin's lock report at each Ctrl-P, "" without one
 };
 
 // Something that was found, in the words for people. `kind` is the source's

@@ -46,8 +46,8 @@ static const struct tree *tree_of(const char *id)
   return NULL;
 }
 
-// Boots the watched kernel of a submission.
-static struct evidence watch(const struct tree *submission)
+// Boots the watched kernel of a submission, or the plain one.
+static struct evidence boot(const struct tree *submission, bool watched)
 {
   static const struct object_rules no_rules;
   struct tree tree = {0};
@@ -62,15 +62,21 @@ static struct evidence watch(const struct tree *submission)
       .rules = &no_rules,
       .harts = 3,
       .memory_mib = 128,
-      .watched = true,
+      .watched = watched,
+      .plain = !watched,
   };
   rc = rc ? rc : evidence_gather(&spec, &e, &err);
   cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
   cr_assert(e.built, "%s", buf_str(&e.build_words));
-  cr_assert(e.reported);
+  cr_assert_eq(e.reported, watched);
   tree_release(&tree);
   buf_release(&notes);
   return e;
+}
+
+static struct evidence watch(const struct tree *submission)
+{
+  return boot(submission, true);
 }
 
 static const struct found *find(const struct evidence *e, const char *kind)
@@ -215,6 +221,23 @@ Test(watch, a_deadlock_is_reported_with_who_holds_and_who_waits)
   cr_expect(strstr(hang, "holds kmem0 and waits for kmem") != NULL, "%s", hang);
   cr_expect(strstr(hang, "kalloc() at kernel/kalloc.c:") != NULL, "%s", hang);
   cr_expect(strstr(hang, "cpus[0]: noff 3 intena 0") != NULL, "%s", hang);
+  evidence_release(&e);
+  close_all();
+}
+
+// ---- the kernel that is not watched ------------------------------------------------
+
+Test(watch, the_plain_kernel_boots_and_its_locks_are_counted_by_name)
+{
+  open_all();
+  struct evidence e = boot(tree_of("reference"), false);
+  const char *locks = buf_str(&e.plain.locks);
+  cr_expect_eq(e.plain.verdict, BOOT_COMPLETED, "%s", buf_str(&e.plain.detail));
+  cr_expect(e.plain.ctrlp.complete && e.plain.ctrlp.named, "%s",
+            buf_str(&e.plain.console));
+  cr_expect(strstr(locks, "interval 1\nLS kmem0 acq ") != NULL, "%s", locks);
+  cr_expect(strstr(locks, "interval 2\n") != NULL, "%s", locks);
+  cr_expect_eq(e.finding_count, 0);
   evidence_release(&e);
   close_all();
 }
