@@ -370,16 +370,20 @@ static int quiet(void)
   return 1;
 }
 
-// Takes all pages that any CPU can have, and gives them back to this one.
+// Takes all pages that this CPU can have, or one that this machine lacks, and
+// gives them back to this one. The other harts take interrupts of their own now,
+// so nobody may stand in for them.
 static void count_obtainable(void)
 {
+  int self = r_tp();
+
   taken = 0;
   taken_count = 0;
   for (int cpu = 0; cpu < NCPU; cpu++)
-    while (!broken() && take(cpu))
+    while ((cpu == self || cpu >= WATCH_HARTS) && !broken() && take(cpu))
       ;
   watch_report.obtainable_pages = taken_count;
-  give(r_tp(), taken_count);
+  give(self, taken_count);
 }
 
 // Ctrl-P, in the console's interrupt: what the student's line says can be held
