@@ -27,6 +27,7 @@ clang                    # fuzz targets, and what clang-tidy reads with
 clang-tidy               # make lint
 clang-format             # make lint
 cppcheck                 # make lint
+patch                    # kernels with faults, which the tests make
 shellcheck               # make lint
 python3                  # gdb's own scripts, and the tools of make lint
 END
