@@ -223,8 +223,8 @@ validity: all
 	./tools/validity
 
 lint:
-	@./tools/lint
-	@$(MAKE) -k -j$(JOBS) --no-print-directory tidy
+	@rc=0; ./tools/lint || rc=1; \
+	$(MAKE) -k -j$(JOBS) --no-print-directory tidy || rc=1; exit $$rc
 tidy: $(TIDY)
 
 # The data goes where data_dir() finds it from the program's own place.

@@ -122,7 +122,7 @@ static struct fault read_fault(const char *patch)
 {
   struct buf text = {0};
   struct error err = {0};
-  struct fault fault;
+  struct fault fault = {0};
   int rc = file_read(patch, 1 << 20, &text, &err);
   cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
   head_line(buf_str(&text), "Fault: ", fault.what, sizeof(fault.what));
