@@ -3,7 +3,9 @@
 # make bench      build and run the benchmarks
 # make lint       what must hold of the sources without running them
 # make validity   grade the same again and again: hours
-# make install    into $(DESTDIR)$(PREFIX)
+# make install    into $(DESTDIR)$(PREFIX); install-student: only what students
+#                 may have; uninstall
+# make deb        both as Debian packages
 #
 # Sources are found by name, so a new file needs no line here:
 #   labgen/*.c  labgen/*/*.c  graders/*.c  graders/explore/*.c   the program
@@ -71,6 +73,7 @@ BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 
 .PHONY: all check bench lint tidy fuzz install uninstall clean bootstrap
 .PHONY: kernel-coverage kernel-faults soak validity
+.PHONY: install-programs install-student deb
 all: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
 
 $(BUILD)/obj/%.o: %.c Makefile
@@ -229,19 +232,46 @@ lint:
 	$(MAKE) -k -j$(JOBS) --no-print-directory tidy || rc=1; exit $$rc
 tidy: $(TIDY)
 
-# The data goes where data_dir() finds it from the program's own place.
-DATA := templates solutions graders config.yaml
-install: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/labgen
-	install -m 755 $(BUILD)/labgen $(BUILD)/labgen-explorer \
-	  $(DESTDIR)$(PREFIX)/bin/
-	cp -R $(wildcard $(DATA)) $(DESTDIR)$(PREFIX)/share/labgen/
+# The data goes where data_dir() finds it from the program's own place. What
+# students get is named in graders/public.c.
+DEST = $(DESTDIR)$(PREFIX)
+PROGRAMS := $(BUILD)/labgen $(BUILD)/labgen-explorer
+COURSE_DATA := config.yaml templates solutions \
+  $(wildcard graders/*.yaml graders/*.py) graders/watch graders/explore/rt
+$(BUILD)/labgen.1: docs/labgen.1.in tools/manpage $(BUILD)/labgen
+	$(Q)./tools/manpage $(BUILD)/labgen $< >$@.try && mv $@.try $@
+
+install-programs: $(PROGRAMS) $(BUILD)/labgen.1 build/plugin.so
+	install -d $(DEST)/bin $(DEST)/share/labgen $(DEST)/share/man/man1 \
+	  $(DEST)/share/bash-completion/completions \
+	  $(DEST)/share/zsh/site-functions
+	install -m 755 $(PROGRAMS) $(DEST)/bin/
 	if [ -e build/plugin.so ]; then \
-	  install -m 644 build/plugin.so $(DESTDIR)$(PREFIX)/share/labgen/; fi
+	  install -m 644 build/plugin.so $(DEST)/share/labgen/; fi
+	install -m 644 $(BUILD)/labgen.1 $(DEST)/share/man/man1/
+	install -m 644 docs/completion.bash \
+	  $(DEST)/share/bash-completion/completions/labgen
+	install -m 644 docs/completion.zsh $(DEST)/share/zsh/site-functions/_labgen
+
+install: install-programs
+	install -d $(DEST)/share/man/man5
+	install -m 644 docs/labgen-lab.5 $(DEST)/share/man/man5/
+	cp -R --parents $(COURSE_DATA) $(DEST)/share/labgen/
+	chmod -R u=rwX,go=rX $(DEST)/share/labgen
+
+install-student: install-programs
+	$(BUILD)/labgen public $(DEST)/share/labgen
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/labgen $(DESTDIR)$(PREFIX)/bin/labgen-explorer
-	rm -rf $(DESTDIR)$(PREFIX)/share/labgen
+	rm -f $(DEST)/bin/labgen $(DEST)/bin/labgen-explorer \
+	  $(DEST)/share/man/man1/labgen.1 $(DEST)/share/man/man5/labgen-lab.5 \
+	  $(DEST)/share/bash-completion/completions/labgen \
+	  $(DEST)/share/zsh/site-functions/_labgen
+	rm -rf $(DEST)/share/labgen
+
+# build/deb/labgen_*.deb for students, labgen-course_*.deb with the rest.
+deb: $(PROGRAMS) $(BUILD)/labgen.1 build/plugin.so
+	./tools/deb $(VERSION) build/deb
 
 clean:
 	rm -rf build
