@@ -7,6 +7,7 @@
 
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
+#include "labgen/lab/edit.h"
 #include "tests/lib-lab.h"
 
 enum { MAX_BYTES = 64 << 20, TELLING_LINE = 24 };
@@ -74,6 +75,9 @@ static bool has_bytes(const struct tree *tree, const char *bytes, size_t len)
   return false;
 }
 
+// A loop over the CPUs is nobody's secret; the watchers have one too.
+#define COMMON "for (int cpu = 0; cpu < NCPU; cpu++)"
+
 // Lines that would tell: not those that the start has as well.
 static size_t expect_no_line_of(const char *text)
 {
@@ -81,6 +85,7 @@ static size_t expect_no_line_of(const char *text)
   while (*text) {
     size_t len = strcspn(text, "\n"), skip = strspn(text, " \t");
     if (skip < len && len - skip >= TELLING_LINE &&
+        strncmp(text + skip, COMMON, strlen(COMMON)) != 0 &&
         !has_bytes(&lab.start, text + skip, len - skip)) {
       expect_nowhere(text + skip, len - skip);
       lines++;
@@ -106,7 +111,8 @@ Test(public, no_bug_is_in_it)
     expect_nowhere(b->id, strlen(b->id));
     expect_nowhere(b->title, strlen(b->title));
     for (size_t k = 0; k < b->edits.count; k++) {
-      const char *with = LIST_AT(b->edits, struct edit, k)->text;
+      const struct edit *e = LIST_AT(b->edits, struct edit, k);
+      const char *with = e->with ? e->with : e->insert;
       looked += with ? expect_no_line_of(with) : 0;
     }
   }
@@ -173,13 +179,13 @@ Test(public, it_is_a_data_folder_with_the_same_start_and_the_same_checks)
 
 // ---- hidden checks -----------------------------------------------------------
 
-#define RUBRIC(needs)                                                          \
-  "title: T\nobject: {}\nchecks:\n"                                            \
-  "  - {id: seen, title: Seen, kind: build, marks: 1, hint: H}\n"              \
-  "  - {id: secret-one, title: What nobody knows, kind: boot, marks: "         \
-  "1, visible: false, hint: H}\n"                                              \
-  "  - {id: third, title: Third, kind: boot, marks: 1, hint: H, needs: " needs \
-  "}\n"
+#define RUBRIC(needs)                                                     \
+  "title: T\nobject: {}\nchecks:\n"                                       \
+  "  - {id: seen, title: Seen, kind: build, marks: 1, hint: H}\n"         \
+  "  - {id: secret-one, title: What nobody knows, kind: boot, marks: "    \
+  "1, visible: false, hint: H}\n"                                         \
+  "  - {id: last-of-three, title: Third, kind: boot, marks: 1, hint: H, " \
+  "needs: " needs "}\n"
 
 // Writes a toy lab with hidden checks; returns the exit status of `public`.
 static int write_toy(const char *rubric, struct buf *out, struct toy_lab *toy)
@@ -200,7 +206,7 @@ Test(public, a_hidden_check_is_not_in_it)
   folder = path_join(toy.dir, "for-students");
   expect_nowhere("secret-one", 10);
   expect_nowhere("What nobody knows", 17);
-  struct leak third = {"third", 5, NULL};
+  struct leak third = {"last-of-three", 13, NULL};
   cr_assert_eq(file_walk(folder, look_in, &third, NULL), 0);
   cr_expect_str_eq(third.found, PUBLIC_FILE);
   free(third.found);
@@ -218,8 +224,9 @@ Test(public, a_visible_check_that_needs_a_hidden_one_is_an_error)
   cr_expect_not_null(strstr(buf_str(&out), "rubric.yaml:6:"), "%s",
                      buf_str(&out));
   cr_expect_not_null(
-      strstr(buf_str(&out), "'third' is visible and needs 'secret-one'"), "%s",
-      buf_str(&out));
+      strstr(buf_str(&out),
+             "'last-of-three' is visible and needs 'secret-one'"),
+      "%s", buf_str(&out));
   buf_release(&out);
   toy_lab_remove(&toy);
 }
