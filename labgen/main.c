@@ -1,10 +1,28 @@
 // The program: finds the command and runs it.
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "graders/plugin.h"
 #include "labgen/cmd.h"
 #include "labgen/run/child.h"
+
+// The plugin is built for the QEMU that is installed, so it has a version of
+// its own.
+static void print_version(void)
+{
+  char *plugin = NULL;
+  struct error err = {0};
+
+  puts("labgen " LABGEN_VERSION);
+  if (plugin_find(&plugin, &err) == 0)
+    printf("QEMU plugin: interface version %d\n", plugin_api(plugin));
+  else
+    puts("QEMU plugin: none");
+  free(plugin);
+  error_release(&err);
+}
 
 static int dispatch(int argc, char **argv)
 {
@@ -13,7 +31,7 @@ static int dispatch(int argc, char **argv)
     return error_exit_status(LG_EUSAGE);
   }
   if (strcmp(argv[1], "--version") == 0) {
-    puts("labgen " LABGEN_VERSION);
+    print_version();
     return 0;
   }
   if (strcmp(argv[1], "--help") == 0)

@@ -56,7 +56,12 @@ Test(labgen, says_its_version)
 {
   struct child_result r = RUN("--version");
   cr_expect_eq(r.status, 0);
-  cr_expect_str_eq(buf_str(&r.out), "labgen " LABGEN_VERSION "\n");
+  const char *second = strchr(buf_str(&r.out), '\n');
+  cr_assert_not_null(second);
+  cr_expect_eq(strncmp(buf_str(&r.out), "labgen " LABGEN_VERSION "\n",
+                       strlen("labgen " LABGEN_VERSION "\n")),
+               0);
+  cr_expect_eq(strncmp(second, "\nQEMU plugin: ", 14), 0, "%s", second);
   child_result_release(&r);
 }
 
