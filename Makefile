@@ -1,6 +1,7 @@
 # make            build/labgen
 # make check      build and run all tests; SANITIZE=1 does it with ASan and UBSan
 # make bench      build and run the benchmarks
+# make mutants    explore mutants of correct allocators, print the survivors
 # make lint       what must hold of the sources without running them
 # make validity   grade the same again and again: hours
 # make install    into $(DESTDIR)$(PREFIX); install-student: only what students
@@ -206,6 +207,15 @@ kernel-faults: $(BUILD)/boot-all build/kernel/start/kernel/kernel
 
 bench: $(BUILD)/labgen $(BUILD)/labgen-explorer $(BENCHES)
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
+
+# Minutes of exploring; not part of check, which has a sample of it.
+$(BUILD)/mutants: $(call objects,tests/mutants.c tests/lib-mutate.c) $(LIB)
+	@echo "ld $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+.PHONY: mutants
+mutants: $(BUILD)/mutants $(BUILD)/labgen-explorer
+	$<
 
 fuzz: $(FUZZERS)
 

@@ -105,6 +105,31 @@ Test(explore, a_lock_that_is_waited_for_by_flags_has_no_finding)
   expect_clean(MATERIAL "designs/biased-lock.c");
 }
 
+Test(explore, headers_of_older_trees_do)
+{
+  struct explore_options o = {
+      .path = "tests/data/explore/older", .bound = 1, .program = "churn"};
+  cr_assert_eq(explore(&o, &r, &err), 0, "%s", err.message);
+  cr_assert_eq(r.stories.findings, 0);
+  teardown();
+  o.program = "interrupts-off";
+  cr_assert_eq(explore(&o, &r, &err), 0, "%s", err.message);
+  cr_assert_eq(r.stories.findings, 2);
+  cr_assert_not_null(finding(EX_INTERRUPTS));
+}
+
+Test(explore, a_lab_with_another_interface_is_other_data)
+{
+  struct explore_options o = {.path = SAMPLES "other-lab.c",
+                              .headers = BASE,
+                              .lab = SAMPLES "other-lab.yaml",
+                              .bound = 2};
+  cr_assert_eq(explore(&o, &r, &err), 0, "%s", err.message);
+  cr_assert_str_eq(r.alloc, "heap_get");
+  cr_assert_not_null(finding(EX_DOUBLE));
+  cr_assert(noted(EX_LOOK));
+}
+
 // ---- bugs of the lab --------------------------------------------------------
 
 // Writes the reference with the bug, and explores it.

@@ -5,13 +5,15 @@
 //
 // Deliberately without the tree's defs.h: prototypes differ from year to year,
 // and the calling convention is all that counts here.
-#include "memlayout.h"
+// In older trees the order of headers matters.
+// clang-format off
+#include "types.h"
 #include "param.h"
-#include "proc.h"
+#include "memlayout.h"
 #include "riscv.h"
 #include "spinlock.h"
-#include "types.h"
-
+#include "proc.h"
+// clang-format on
 #include "host.h"
 
 #define PC() __builtin_return_address(0)
@@ -152,30 +154,30 @@ int snprintf(char *dst, unsigned room, const char *fmt, ...)
   return len;
 }
 
-void *memset(void *dst, int byte, uint n)
+void *memset(void *dst, int byte, unsigned n)
 {
   host->fill(dst, byte, n, PC());
   return dst;
 }
 
-void *memmove(void *dst, const void *src, uint n)
+void *memmove(void *dst, const void *src, unsigned n)
 {
   host->copy(dst, src, n, PC());
   return dst;
 }
 
-void *memcpy(void *dst, const void *src, uint n)
+void *memcpy(void *dst, const void *src, unsigned n)
 {
   host->copy(dst, src, n, PC());
   return dst;
 }
 
-int memcmp(const void *a, const void *b, uint n)
+int memcmp(const void *a, const void *b, unsigned n)
 {
-  const uchar *p = a, *q = b;
+  const unsigned char *p = a, *q = b;
   host->access(a, n, EX_READ, PC());
   host->access(b, n, EX_READ, PC());
-  for (uint i = 0; i < n; i++) {
+  for (unsigned i = 0; i < n; i++) {
     if (p[i] != q[i])
       return p[i] - q[i];
   }
@@ -190,13 +192,13 @@ int strlen(const char *s)
   return n;
 }
 
-int strncmp(const char *a, const char *b, uint n)
+int strncmp(const char *a, const char *b, unsigned n)
 {
-  for (uint i = 0; i < n; i++) {
+  for (unsigned i = 0; i < n; i++) {
     host->access(a + i, 1, EX_READ, PC());
     host->access(b + i, 1, EX_READ, PC());
     if (a[i] != b[i] || !a[i])
-      return (uchar)a[i] - (uchar)b[i];
+      return (unsigned char)a[i] - (unsigned char)b[i];
   }
   return 0;
 }
@@ -381,10 +383,10 @@ void __tsan_write_range(void *addr, unsigned long bytes)
   MODIFY(type, bits, fetch_nand, ~(was & v))                          \
   SWAP_IF(type, bits, strong)                                         \
   SWAP_IF(type, bits, weak)
-ATOMICS(uint8, 8)
-ATOMICS(uint16, 16)
-ATOMICS(uint32, 32)
-ATOMICS(uint64, 64)
+ATOMICS(unsigned char, 8)
+ATOMICS(unsigned short, 16)
+ATOMICS(unsigned, 32)
+ATOMICS(unsigned long, 64)
 
 void __tsan_atomic_thread_fence(int order)
 {

@@ -13,14 +13,14 @@ struct run {
   struct run *next;
 };
 
-static void free_all(void)
+static inline void free_all(void)
 {
   for (char *p = (char *)PGROUNDUP((uint64)end); p + PGSIZE <= (char *)PHYSTOP;
        p += PGSIZE)
     kfree(p);
 }
 
-static void check(void *pa)
+static inline void check(void *pa)
 {
   uint64 a = (uint64)pa;
   if (a % PGSIZE || a < (uint64)end || a >= PHYSTOP)

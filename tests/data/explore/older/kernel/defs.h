@@ -1,0 +1,14 @@
+struct spinlock;
+void *kalloc(void);
+void kfree(void *);
+void kinit(void);
+void acquire(struct spinlock *);
+void release(struct spinlock *);
+void initlock(struct spinlock *, char *);
+void push_off(void);
+void pop_off(void);
+int cpuid(void);
+void panic(char *) __attribute__((noreturn));
+void printf(char *, ...);
+void *memset(void *, int, uint);
+int never_heard_of(struct cpu *);

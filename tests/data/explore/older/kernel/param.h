@@ -1,0 +1,1 @@
+#define NCPU 8
