@@ -256,6 +256,14 @@ static void finish(const struct task *t, struct machine *m, struct result *r)
   }
 }
 
+// Pages that there must be room for. A file of findings can ask for any number.
+static int pool_pages(const struct task *t, const struct ex_lab *lab)
+{
+  if (t->replay)
+    return IMAGE_PAGES;
+  return lab->max_pages > MACHINE_PAGES ? lab->max_pages : MACHINE_PAGES;
+}
+
 static int run(const struct task *t, struct error *err)
 {
   static struct machine m;
@@ -264,8 +272,7 @@ static int run(const struct task *t, struct error *err)
   struct result r = {0};
   int rc = ex_lab_read(t->lab_path, &lab, err);
   if (rc == 0)
-    rc = image_open(t->object, t->replay ? IMAGE_PAGES : lab.max_pages, &im,
-                    err);
+    rc = image_open(t->object, pool_pages(t, &lab), &im, err);
   if (rc == 0)
     rc = machine_open(&m, &im, &lab, err);
   if (rc == 0 && t->replay)

@@ -397,7 +397,7 @@ static ex_call *find(struct machine *m, const struct ex_function *f,
 int machine_open(struct machine *m, struct image *im, const struct ex_lab *lab,
                  struct error *err)
 {
-  static const struct ex_program program = {.pages = 24};
+  static const struct ex_program program = {.pages = MACHINE_PAGES};
   static const int harts[EX_HARTS] = {0, 1, 2};
   *m = (struct machine){.im = im, .lab = lab, .current = -1};
   m->init = find(m, &lab->init, err);

@@ -21,6 +21,7 @@
 #include "graders/explore/trace.h"
 
 enum {
+  MACHINE_PAGES = 24,       // while the allocator is watched alone
   MACHINE_FRAMES = 32,      // of the call stack that are kept
   MACHINE_REPORTS = 16,     // in one schedule
   MACHINE_NOTES = 128,      // in one program
@@ -155,7 +156,8 @@ struct machine {
 // The machine that runs: the hooks get no argument that says which.
 extern struct machine *the_machine;
 
-// Starts the machine for an image and a lab, both borrowed, and watches the
+// Starts the machine for an image (with room for MACHINE_PAGES pages at
+// least) and a lab, both borrowed, and watches the
 // allocator alone for a moment to learn about its lists. Reports are in
 // m->report: when there are any, nothing else will work. LG_EBUILD when the
 // object lacks one of the lab's functions.

@@ -266,27 +266,39 @@ static void reason(const struct story *s, struct buf *b)
     buf_adds(b, " It could not be repeated.");
 }
 
+static void heading(const char *text, enum print_format format, struct buf *b)
+{
+  buf_adds(b, format == PRINT_HTML       ? "<h2>"
+              : format == PRINT_MARKDOWN ? "### "
+                                         : "");
+  add(b, format, text);
+  buf_adds(b, format == PRINT_HTML ? "</h2>\n" : "\n\n");
+}
+
+static void paragraph(const char *text, enum print_format format, struct buf *b)
+{
+  buf_adds(b, format == PRINT_HTML ? "<p>" : "");
+  add(b, format, text);
+  buf_adds(b, format == PRINT_HTML ? "</p>\n" : "\n\n");
+}
+
 void print_finding(const struct story *s, const struct table_words *words,
                    enum print_format format, int width, struct buf *b)
 {
   struct table t;
-  struct buf head = BUF_INIT, why = BUF_INIT, program = BUF_INIT;
+  struct buf text = BUF_INIT;
+  title(s, &text);
+  heading(buf_str(&text), format, b);
+  buf_release(&text);
+  // What ended the explorer itself has no program and no steps.
+  if (s->program.pages == 0)
+    return;
+  describe_program(s, &text);
+  buf_addc(&text, ' ');
+  reason(s, &text);
+  paragraph(buf_str(&text), format, b);
+  buf_release(&text);
   table_make(s, words, &t);
-  title(s, &head);
-  reason(s, &why);
-  describe_program(s, &program);
-  const char *parts[] = {buf_str(&program), buf_str(&why)};
-
-  buf_adds(b, format == PRINT_HTML       ? "<h2>"
-              : format == PRINT_MARKDOWN ? "### "
-                                         : "");
-  add(b, format, buf_str(&head));
-  buf_adds(b, format == PRINT_HTML ? "</h2>\n" : "\n\n");
-  for (int i = 0; i < 2; i++) {
-    buf_adds(b, format == PRINT_HTML ? "<p>" : "");
-    add(b, format, parts[i]);
-    buf_adds(b, format == PRINT_HTML ? "</p>\n" : i == 0 ? "\n" : "\n\n");
-  }
   switch (format) {
   case PRINT_TEXT:
     text_table(&t, width, b);
@@ -299,11 +311,8 @@ void print_finding(const struct story *s, const struct table_words *words,
     svg(&t, b);
     break;
   }
-  buf_adds(b, "\n");
+  buf_addc(b, '\n');
   table_release(&t);
-  buf_release(&head);
-  buf_release(&why);
-  buf_release(&program);
 }
 
 void print_note(const struct story *s, enum print_format format, struct buf *b)
