@@ -1,0 +1,19 @@
+// Pictures of a kernel's evidence, as SVG within HTML.
+#ifndef GRADERS_PICTURE_H
+#define GRADERS_PICTURE_H
+
+#include <jansson.h>
+
+#include "labgen/base/buf.h"
+
+// Lock traffic: for each lock that was seen, a bar with the acquisitions by the
+// CPU that it belongs to, and by others, and those that had to wait. `evidence`
+// is what record_evidence() made; nothing is added when it has no locks.
+void picture_locks(const json_t *evidence, const char *caption,
+                   struct buf *ret);
+
+// Free pages: the counts that each Ctrl-P printed, a column for each, stacked by
+// list. As the kernel under test printed them, so not to be trusted.
+void picture_free_pages(const json_t *evidence, struct buf *ret);
+
+#endif
