@@ -155,7 +155,9 @@ static void count(struct class_report *r, const struct class_student *s)
     n->judged++;
     n->full += s->marks.total >= s->marks.max;
     if (s->marks.max > 0)
-      r->histogram[10 * s->marks.total / s->marks.max]++;
+      r->histogram[s->marks.total < s->marks.max
+                       ? 10 * s->marks.total / s->marks.max
+                       : 10]++;
     class_flags(s, &flags);
     n->look += flags.len > 0;
     count_checks(r, s);

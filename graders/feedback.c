@@ -63,8 +63,10 @@ static void add_check(const struct class_spec *spec,
   }
   add_block(b, json_object_get(row, "evidence"));
   if (c->hint) {
+    size_t len = strlen(c->hint);
+    len -= len && c->hint[len - 1] == '\n';
     buf_adds(b, "\nHint: ");
-    add_md(b, c->hint);
+    buf_add_markdown(b, c->hint, len);
     buf_addc(b, '\n');
   }
 }

@@ -3,6 +3,7 @@
 #ifndef GRADERS_GRADE_H
 #define GRADERS_GRADE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "graders/check.h"
@@ -57,8 +58,12 @@ int grade_write_reason(const struct grader *g, const struct intake_claim *claim,
                        bool refused, const char *reason, const char *folder,
                        struct error *err);
 
-// The CPU time of the start kernel's boots, which is the measure of all
-// others'. LG_EHARNESS, LG_EBUILD, LG_EIO.
-int grade_calibrate(struct grader *g, struct error *err);
+// Boots the start kernel: its CPU time is the measure of all others'. *ret_start
+// is its evidence as record_evidence() gives it, the caller's. LG_EHARNESS,
+// LG_EBUILD, LG_EIO.
+int grade_calibrate(struct grader *g, json_t **ret_start, struct error *err);
+
+// The reference's evidence, for pictures; the caller's. The same errors.
+int grade_reference(const struct grader *g, json_t **ret, struct error *err);
 
 #endif

@@ -58,7 +58,8 @@ int tool_run(const struct tool_run *tool, const struct argv *argv,
   const char *seen[] = {tool->dir, NULL};
   struct sandbox box = {.off = tool->stock == NULL || !tool->stock->sandbox,
                         .read_only = seen,
-                        .writable = tool->writable};
+                        .writable = tool->writable,
+                        .dir = tool->dir};
   struct argv boxed = {0};
   sandbox_argv(&box, argv_list(argv), &boxed);
   struct child_spec spec = {

@@ -23,6 +23,7 @@ struct command {
   X(show)                  \
   X(explore)               \
   X(verify)                \
+  X(grade)                 \
   X(doctor)                \
   X(public)                \
   X(pregrade)

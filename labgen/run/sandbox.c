@@ -93,7 +93,9 @@ void sandbox_argv(const struct sandbox *sandbox, const char *const *argv,
   }
   argv_add_all(a, end);
   argv_add(a, "--chdir");
-  argv_add(a, sandbox->writable ? sandbox->writable : "/");
+  argv_add(a, sandbox->dir        ? sandbox->dir
+              : sandbox->writable ? sandbox->writable
+                                  : "/");
   argv_add(a, "--");
   argv_add_all(a, argv);
 }

@@ -16,6 +16,7 @@ struct sandbox {
   bool off;                      // no sandbox, because the user said so
   const char *const *read_only;  // files and folders, ends with NULL; or NULL
   const char *writable;          // one folder, or NULL
+  const char *dir;  // where it starts; NULL: the writable folder, or /
 };
 
 // Adds to *ret_argv what runs `argv` in the sandbox, or, with the sandbox off,
