@@ -203,8 +203,10 @@ Test(boot, that_panics_ends_at_once_with_the_line)
 
 Test(boot, that_panics_within_a_line_is_no_hang)
 {
-  struct boot *boot = run((struct boot_spec){
-      .kernel = "build/guest/halfpanic", STEPS({BOOT_WAIT, "never", 0, 1500})});
+  struct boot *boot =
+      run((struct boot_spec){.kernel = "build/guest/halfpanic",
+                             STEPS({BOOT_WAIT, "out of tea", 0, STEP_MS},
+                                   {BOOT_WAIT, "never", 0, 300})});
   expect_verdict(boot, BOOT_PANICKED);
   cr_expect_str_eq(boot_detail(boot), "panic: out of tea");
   end(boot);
@@ -375,6 +377,12 @@ static void stop_later(void *arg, struct boot *boot)
     boot_stop(boot, "five rounds are enough");
 }
 
+static void see_socket(void *arg, struct boot *boot)
+{
+  (void)boot;
+  cr_expect(file_exists(arg), "gdb could connect to %s", (char *)arg);
+}
+
 static void see_verdict(void *arg, struct boot *boot)
 {
   struct watch *w = arg;
@@ -410,6 +418,8 @@ Test(boot, passes_gdb_and_more_arguments_on)
   struct boot *boot = run((struct boot_spec){
       .kernel = "build/guest/hang",
       .gdb_socket = socket,
+      .arg = socket,
+      .on_verdict = see_socket,
       .harts = 2,
       .memory_mib = 24,
       .extra = (const char *const[]){"-d", "guest_errors", "-D", log, NULL},

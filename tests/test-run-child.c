@@ -269,8 +269,10 @@ Test(child, that_closes_its_output_is_still_waited_for)
 Test(child, that_got_away_does_not_hold_the_pipe)
 {
   // setsid leaves the group; labgen only promises not to wait for it.
-  struct child_result r =
-      run_shell("setsid sh -c 'echo $$; exec sleep 300' & sleep 0.3");
+  struct child_result r = run_shell(
+      "export F=$(mktemp -u);"
+      "setsid sh -c 'echo $$; : >$F; exec sleep 300' &"
+      "while [ ! -e $F ]; do sleep 0.05; done; rm $F");
   pid_t pid = atoi(buf_str(&r.out));
   cr_assert_eq(r.end, CHILD_EXITED);
   cr_assert_gt(pid, 1);
@@ -279,41 +281,66 @@ Test(child, that_got_away_does_not_hold_the_pipe)
   child_result_release(&r);
 }
 
-Test(child, at_its_deadline_ends_with_its_whole_group)
+Test(child, is_ended_at_its_deadline)
 {
   struct child_result r = run((struct child_spec){
+      .argv = SHELL("exec sleep 300"), .deadline_ms = clock_ms() + 200});
+  cr_assert_eq(r.end, CHILD_TIMED_OUT);
+  cr_assert_eq(r.signal, SIGTERM);
+  cr_assert_eq(r.status, -1);
+  child_result_release(&r);
+}
+
+// Starts a child and stops it once it has written something, by which it says
+// that it is ready. The caller releases it.
+static struct child *stop_when_ready(const struct child_spec *spec)
+{
+  struct child *child = NULL;
+  cr_assert_eq(child_start(spec, &child, NULL), 0);
+  while (child_result_of(child)->out.len == 0) {
+    cr_assert_not(child_ended(child));
+    cr_assert_eq(children_poll(&child, 1, 0, NULL), 0);
+  }
+  child_stop(child);
+  while (!child_ended(child))
+    cr_assert_eq(children_poll(&child, 1, 0, NULL), 0);
+  cr_assert_eq(child_result_of(child)->end, CHILD_STOPPED);
+  return child;
+}
+
+Test(child, is_ended_with_its_whole_group)
+{
+  struct child_spec spec = {
       .argv = SHELL("sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; "
                     "done' & wait"),
-      .deadline_ms = clock_ms() + 1500,
-      .grace_ms = 200});
-  cr_assert_eq(r.end, CHILD_TIMED_OUT);
-  pid_t grandchild = atoi(buf_str(&r.out));
+      .grace_ms = 200};
+  struct child *child = stop_when_ready(&spec);
+  pid_t grandchild = atoi(buf_str(&child_result_of(child)->out));
   cr_assert_gt(grandchild, 1);
   cr_assert(gone(grandchild));
-  child_result_release(&r);
+  child_release(child);
 }
 
 Test(child, that_ignores_term_is_killed_after_the_grace)
 {
-  struct child_result r = run((struct child_spec){
-      .argv = SHELL("trap '' TERM; while :; do sleep 1; done"),
-      .deadline_ms = clock_ms() + 300,
-      .grace_ms = 200});
-  cr_assert_eq(r.end, CHILD_TIMED_OUT);
-  cr_assert_eq(r.signal, SIGKILL);
-  child_result_release(&r);
+  struct child_spec spec = {
+      .argv = SHELL("trap '' TERM; echo ready; while :; do sleep 1; done"),
+      .grace_ms = 200};
+  struct child *child = stop_when_ready(&spec);
+  cr_assert_eq(child_result_of(child)->signal, SIGKILL);
+  child_release(child);
 }
 
 Test(child, has_its_last_words_after_term)
 {
-  struct child_result r = run((struct child_spec){
+  struct child_spec spec = {
       .argv = SHELL("trap 'echo last; exit 0' TERM; echo first;"
                     "while :; do sleep 0.05; done"),
-      .deadline_ms = clock_ms() + 1500});
-  cr_assert_eq(r.end, CHILD_TIMED_OUT);
-  cr_assert_eq(r.status, 0);
-  cr_assert_str_eq(buf_str(&r.out), "first\nlast\n");
-  child_result_release(&r);
+      .grace_ms = 60000};
+  struct child *child = stop_when_ready(&spec);
+  cr_assert_eq(child_result_of(child)->status, 0);
+  cr_assert_str_eq(buf_str(&child_result_of(child)->out), "first\nlast\n");
+  child_release(child);
 }
 
 Test(child, that_is_stopped_ends_at_its_deadline_too)
