@@ -378,7 +378,7 @@ int explore(const struct explore_options *options, struct explore_result *ret,
   for (size_t i = 0; i < result.stories.coverages; i++)
     result.cut |= result.stories.coverage[i].cut;
   if (rc == 0) {
-    stories_finish(&result.stories);
+    stories_finish(&result.stories, r.lab.judged);
     result.alloc = xstrdup(r.lab.alloc.name);
     result.free = xstrdup(r.lab.free.name);
     *ret = result;

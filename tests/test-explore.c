@@ -128,6 +128,9 @@ Test(explore, a_lab_with_another_interface_is_other_data)
   cr_assert_str_eq(r.alloc, "heap_get");
   cr_assert_not_null(finding(EX_DOUBLE));
   cr_assert(noted(EX_LOOK));
+  // The lab's data says that a null pointer does not count.
+  cr_assert_null(finding(EX_WILD));
+  cr_assert(noted(EX_WILD));
 }
 
 // ---- bugs of the lab --------------------------------------------------------

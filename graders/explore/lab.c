@@ -368,6 +368,11 @@ int ex_lab_read(const char *path, struct ex_lab *ret, struct error *err)
   }
   yaml_parser_delete(&parser);
   buf_release(&text);
+  bool any = false;
+  for (int k = 0; k < EX_KIND_COUNT; k++)
+    any = any || lab.judged[k];
+  for (int k = 0; k < EX_KIND_COUNT && !any; k++)
+    lab.judged[k] = ex_kind_is_finding((enum ex_kind)k);
   if (rc == 0)
     rc = check_lab(path, &lab, err);
   if (rc == 0)

@@ -70,6 +70,8 @@ struct ex_lab {
   int junk_alloc, junk_free;  // bytes that pages are filled with; -1: no rule
   char *lock_name;            // owned; of a hart's lock, with %d; or NULL
   int remote_percent;  // more allocations than that at another hart: a note
+  // Findings that count; any other is shown as a note. A lab that names none
+  // judges all.
   bool judged[EX_KIND_COUNT];
   int hart_set[EX_HART_SETS][EX_HARTS];
   int hart_sets;

@@ -587,9 +587,22 @@ static bool same_place(const struct story *a, const struct story *b)
          a->place.line == b->place.line && strcmp(a->text, b->text) == 0;
 }
 
-void stories_finish(struct stories *s)
+static void demote(struct stories *s, const bool *judged)
 {
   size_t kept = 0;
+  for (size_t i = 0; i < s->findings; i++) {
+    if (judged[s->finding[i].kind])
+      s->finding[kept++] = s->finding[i];
+    else
+      merge(&s->note, &s->notes, &s->finding[i]);
+  }
+  s->findings = kept;
+}
+
+void stories_finish(struct stories *s, const bool *judged)
+{
+  size_t kept = 0;
+  demote(s, judged);
   if (s->notes > 0)
     qsort(s->note, s->notes, sizeof *s->note, by_kind);
   keep_simplest(s);

@@ -84,9 +84,10 @@ void stories_release(struct stories *s);
 
 // Adds a finding, which is taken.
 void stories_add(struct story *finding, struct stories *to);
-// Drops notes that only say what a finding says already, and brings both lists
-// into an order that does not depend on how the work was divided.
-void stories_finish(struct stories *s);
+// Makes notes of findings that are not judged, drops what only says again what
+// a finding says, and brings both lists into an order that does not depend on
+// how the work was divided. `judged` has an element for each kind.
+void stories_finish(struct stories *s, const bool *judged);
 
 // One finding as JSON, for a replay file, and back. The caller owns *ret.
 json_t *story_write(const struct story *s);
