@@ -76,6 +76,8 @@ uint64 page_align_end(void);
 // Makes the page tables that growing by that many pages needs. The process
 // keeps them when it shrinks, so that afterwards n pages cost n pages.
 void prepare_tables(int pages);
+// sbrk, which must succeed, for where others allocate at the same time.
+char *grown(int bytes);
 // How many pages this process can get one after the other: exactly the number
 // of free ones if prepare_tables was called for as many. They are given back.
 int count_pages(void);

@@ -44,16 +44,36 @@ void compare(const char *file, int line, const char *what, long number,
 
 // ---- processes ----------------------------------------------------------------
 
+// An allocator with several lists may have pages under way from one to another,
+// where a third hart misses them. So what must succeed is tried a few times.
+enum { ATTEMPTS = 20 };
+
 int spawn(void (*body)(long), long arg)
 {
   int pid = fork();
 
+  for (int i = 1; pid < 0 && i < ATTEMPTS; i++) {
+    pause(1);
+    pid = fork();
+  }
   if (pid == 0) {
     body(arg);
     exit(0);
   }
   CHECK(pid > 0);
   return pid;
+}
+
+char *grown(int bytes)
+{
+  char *start = sbrk(bytes);
+
+  for (int i = 1; start == SBRK_FAILED && i < ATTEMPTS; i++) {
+    pause(1);
+    start = sbrk(bytes);
+  }
+  CHECK(start != SBRK_FAILED);
+  return start;
 }
 
 void expect_end(int pid, int status)
