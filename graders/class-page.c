@@ -136,8 +136,10 @@ static void add_submission(const struct class_student *s, struct buf *b)
 static void add_pictures(const struct class_report *r,
                          const struct class_student *s, struct buf *b)
 {
-  if (!json_array_size(json_object_get(s->evidence, "locks")))
+  if (!json_array_size(json_object_get(s->evidence, "counted"))) {
+    picture_free_pages(s->evidence, b);
     return;
+  }
   picture_locks(s->evidence,
                 "Locks taken by their own CPU, and <b>by others</b>", b);
   picture_locks(r->spec->start, "The same, start kernel", b);

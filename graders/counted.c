@@ -19,8 +19,10 @@ int counted_open(const char *folder, const struct binary *kernel,
   }
   int rc = plugin_channel_open(folder, "plugin", &c.channel, err);
   if (rc == 0) {
-    struct plugin_spec spec = {
-        .plugin = plugin, .kernel = kernel, .out = c.channel.path};
+    c.plugin = realpath(plugin, NULL);
+    struct plugin_spec spec = {.plugin = c.plugin ? c.plugin : plugin,
+                               .kernel = kernel,
+                               .out = c.channel.path};
     if (plugin_argument(&spec, &c.argument, NULL) != 0)
       counted_close(&c);
     *ret = c;
@@ -58,6 +60,7 @@ void counted_close(struct counted *c)
 {
   if (c->on)
     plugin_channel_close(&c->channel);
+  free(c->plugin);
   buf_release(&c->argument);
   *c = (struct counted){0};
 }

@@ -16,6 +16,7 @@ struct counted {
   bool on;
   struct plugin_channel channel;
   struct buf argument;  // for struct boot_spec's `plugin`
+  char *plugin;         // owned; its file, for a sandbox to show; NULL: none
 };
 
 // Prepares the plugin for a kernel, its channel in `folder`. LG_EIO; a plugin

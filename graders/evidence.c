@@ -25,6 +25,9 @@
 // A boot without progress: this many times the start kernel's CPU time without
 // a new line, or, when nothing runs at all, this long without a line.
 enum { CPU_TIMES = 4, CPU_LEAST_S = 8, STILL_MS = 20000, WALL_MS = 900000 };
+// What QEMU may use: ten times what it needs, for a guest that breaks out of it.
+#define QEMU_CPU_S 1800
+#define QEMU_ADDRESS_BYTES (8ull << 30)
 enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
 
 #define PROMPT                            \
@@ -80,18 +83,17 @@ struct watching {
   struct watch_report *report;
 };
 
-// CPU seconds of a process so far; -1 when it is gone. Source: proc(5), stat.
+// CPU seconds of a process and its living descendants so far (QEMU may stand in
+// a sandbox); -1 when it is gone. Source: proc(5), stat and children.
 static double cpu_seconds(pid_t pid)
 {
-  char path[64];
-  struct buf text = BUF_INIT;
+  char path[64], line[1024];
   double seconds = -1;
   unsigned long user, system;
 
   snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
   FILE *file = fopen(path, "r");
   if (file != NULL) {
-    char line[1024];
     const char *behind =
         fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
     if (behind && sscanf(behind + 1,
@@ -101,7 +103,16 @@ static double cpu_seconds(pid_t pid)
       seconds = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
     fclose(file);
   }
-  buf_release(&text);
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+  file = seconds < 0 ? NULL : fopen(path, "r");
+  if (file != NULL) {
+    int child;
+    while (fscanf(file, "%d", &child) == 1) {
+      double more = cpu_seconds(child);
+      seconds += more > 0 ? more : 0;
+    }
+    fclose(file);
+  }
   return seconds;
 }
 
@@ -263,13 +274,15 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
   };
   char *folder = NULL, *socket = NULL;
   struct boot *boot = NULL;
-  int rc = file_make_temp_dir(NULL, "labgen-boot-", &folder, err);
+  int rc = guest_folder(&folder, err);
 
   if (rc == 0)
-    rc = guest_open(spec->memory_mib, &w.guest, err);
+    rc = guest_open(spec->memory_mib, folder, &w.guest, err);
   if (rc == 0 && w.report_at == 0)
     rc = counted_open(folder, symbols, &w.counted, err);
   if (rc == 0) {
+    const char *shown[] = {w.counted.plugin, NULL};
+    struct sandbox box = {.read_only = shown, .writable = folder};
     w.socket = socket = path_join(folder, "gdb");
     struct boot_spec b = {
         .kernel = kernel,
@@ -282,6 +295,10 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
         .gdb_socket = socket,
         .extra = w.guest.args,
         .plugin = w.counted.on ? buf_str(&w.counted.argument) : NULL,
+        .sandbox = spec->stock->sandbox ? &box : NULL,
+        .limits = {.cpu_s = QEMU_CPU_S,
+                   .address_space_bytes = QEMU_ADDRESS_BYTES,
+                   .file_bytes = (uint64_t)spec->memory_mib << 21},
         .arg = &w,
         .on_round = on_round,
         .on_verdict = on_verdict,

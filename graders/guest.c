@@ -2,7 +2,10 @@
 
 #include "graders/guest.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,10 +14,48 @@
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 
-int guest_open(unsigned memory_mib, struct guest *ret, struct error *err)
+#define FOLDER "labgen-boot-"
+
+static const char *memory_folder(void)
+{
+  return file_exists("/dev/shm") ? "/dev/shm" : "/tmp";
+}
+
+// Folders carry the number of the process that made them.
+static void remove_orphans(const char *parent)
+{
+  DIR *dir = opendir(parent);
+  struct dirent *e;
+  while (dir && (e = readdir(dir))) {
+    if (strncmp(e->d_name, FOLDER, sizeof FOLDER - 1) != 0)
+      continue;
+    pid_t maker = (pid_t)strtol(e->d_name + sizeof FOLDER - 1, NULL, 10);
+    if (maker <= 0 || kill(maker, 0) == 0 || errno != ESRCH)
+      continue;
+    char *path = path_join(parent, e->d_name);
+    file_remove_tree(path, NULL);
+    free(path);
+  }
+  if (dir)
+    closedir(dir);
+}
+
+int guest_folder(char **ret, struct error *err)
+{
+  const char *parent = memory_folder();
+  char *prefix = xasprintf(FOLDER "%d-", (int)getpid());
+  remove_orphans(parent);
+  int rc = file_make_temp_dir(parent, prefix, ret, err);
+  free(prefix);
+  return rc;
+}
+
+int guest_open(unsigned memory_mib, const char *folder, struct guest *ret,
+               struct error *err)
 {
   struct guest g = {.len = (size_t)memory_mib << 20};
-  const char *folder = file_exists("/dev/shm") ? "/dev/shm" : "/tmp";
+  if (folder == NULL)
+    folder = memory_folder();
 
   g.path = xasprintf("%s/labgen-guest-XXXXXX", folder);
   int fd = mkostemp(g.path, O_CLOEXEC);

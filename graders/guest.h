@@ -20,8 +20,15 @@ struct guest {
   const char *args[5];     // for struct boot_spec's `extra`
 };
 
-// Makes the memory of a machine. LG_EHARNESS.
-int guest_open(unsigned memory_mib, struct guest *ret, struct error *err);
+// Makes a folder for the files of one boot, in memory where there is such a
+// place, and removes those that killed processes left. The caller owns *ret and
+// removes the folder. LG_EIO.
+int guest_folder(char **ret, struct error *err);
+
+// Makes the memory of a machine, in a folder (NULL: a place in memory).
+// LG_EHARNESS.
+int guest_open(unsigned memory_mib, const char *folder, struct guest *ret,
+               struct error *err);
 
 // Removes the file; after the boot is released. Safe on a zeroed struct.
 void guest_close(struct guest *g);

@@ -201,8 +201,8 @@ static int measure(struct measuring *m, struct buf *ret, struct error *err)
 
   rc = rc ? rc : object_read(m->object_path, &m->object, err);
   rc = rc ? rc
-          : guest_open((unsigned)m->lab->facts.machine.memory_mib, &m->guest,
-                       err);
+          : guest_open((unsigned)m->lab->facts.machine.memory_mib, NULL,
+                       &m->guest, err);
   rc = rc ? rc : file_make_temp_dir(NULL, "labgen-locks", &m->folder, err);
   rc = rc ? rc : plugin_channel_open(m->folder, "out", &m->channel, err);
   if (rc == 0) {

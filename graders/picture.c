@@ -9,26 +9,12 @@
 #define ROW 14
 #define LEFT 92
 #define WIDTH 240
+#define NUMBERS 130
 #define HEIGHT 110
 
 static void add_text(struct buf *b, const char *text)
 {
   buf_add_html(b, text, strlen(text));
-}
-
-static double number_at(const json_t *array, size_t i)
-{
-  return (double)json_integer_value(json_array_get(array, i));
-}
-
-// Acquisitions of a lock: all, and those by CPUs that it does not belong to.
-static void count_lock(const json_t *lock, double *ret_own, double *ret_remote)
-{
-  const json_t *acquired = json_object_get(lock, "acquired");
-  long home = record_number(lock, "home");
-  *ret_own = *ret_remote = 0;
-  for (size_t i = 0; i < json_array_size(acquired); i++)
-    *(home >> i & 1 ? ret_own : ret_remote) += number_at(acquired, i);
 }
 
 static void add_bar(struct buf *b, const char *kind, double x, int y,
@@ -43,36 +29,36 @@ static void add_bar(struct buf *b, const char *kind, double x, int y,
 
 void picture_locks(const json_t *evidence, const char *caption, struct buf *ret)
 {
-  const json_t *locks = json_object_get(evidence, "locks");
-  double most = 1, own, remote;
+  const json_t *locks = json_object_get(evidence, "counted");
+  long most = 1;
   size_t i;
   json_t *lock;
   if (!json_array_size(locks))
     return;
   json_array_foreach(locks, i, lock)
   {
-    count_lock(lock, &own, &remote);
-    most = own + remote > most ? own + remote : most;
+    long all = record_number(lock, "own") + record_number(lock, "remote");
+    most = all > most ? all : most;
   }
   buf_addf(ret,
            "<figure><figcaption>%s</figcaption><svg viewBox=\"0 0 %d %zu\" "
            "width=\"%d\" role=\"img\">",
-           caption, LEFT + WIDTH + 90, ROW * json_array_size(locks) + 4,
-           LEFT + WIDTH + 90);
+           caption, LEFT + WIDTH + NUMBERS, ROW * json_array_size(locks) + 4,
+           LEFT + WIDTH + NUMBERS);
   json_array_foreach(locks, i, lock)
   {
+    long own = record_number(lock, "own"), rem = record_number(lock, "remote");
+    long contended = record_number(lock, "contended");
     int y = (int)i * ROW;
-    double scale = WIDTH / most;
-    count_lock(lock, &own, &remote);
-    const char *name = record_text(lock, "name");
+    double scale = (double)WIDTH / (double)most, x = LEFT + (double)own * scale;
     buf_addf(ret, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT - 4,
              y + ROW - 5);
-    add_text(ret, *name ? name : "(no name)");
+    add_text(ret, record_text(lock, "name"));
     buf_adds(ret, "</text>");
-    add_bar(ret, "own", LEFT, y, own * scale);
-    add_bar(ret, "rem", LEFT + own * scale, y, remote * scale);
-    buf_addf(ret, "<text x=\"%.1f\" y=\"%d\">%.0f + %.0f</text>",
-             LEFT + (own + remote) * scale + 4, y + ROW - 5, own, remote);
+    add_bar(ret, "own", LEFT, y, (double)own * scale);
+    add_bar(ret, "rem", x, y, (double)rem * scale);
+    buf_addf(ret, "<text x=\"%.1f\" y=\"%d\">%ld + %ld, %ld waited</text>",
+             x + (double)rem * scale + 4, y + ROW - 5, own, rem, contended);
   }
   buf_adds(ret, "</svg></figure>");
 }

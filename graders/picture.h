@@ -6,9 +6,10 @@
 
 #include "labgen/base/buf.h"
 
-// Lock traffic: for each lock that was seen, a bar with the acquisitions by the
-// CPU that it belongs to, and by others, and those that had to wait. `evidence`
-// is what record_evidence() made; nothing is added when it has no locks.
+// Lock traffic, as the plugin counted it from outside: for each lock whose name
+// ends in a number, a bar with the acquisitions by the CPU of that number and by
+// others, and how many had to wait. `evidence` is what record_evidence() made;
+// nothing is added when it has none.
 void picture_locks(const json_t *evidence, const char *caption,
                    struct buf *ret);
 

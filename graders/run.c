@@ -407,7 +407,7 @@ int run_look(const struct run_spec *spec, const char *scratch,
 static int open_course(struct run *r, struct error *err)
 {
   const struct run_spec *s = r->spec;
-  char *cache = path_join(s->results, ".cache");
+  char *cache = s->cache ? xstrdup(s->cache) : path_join(s->results, ".cache");
   int rc = s->sandbox ? sandbox_check(err) : 0;
   rc = rc ? rc
           : stock_open(cache, course_start(s->course), s->sandbox, &r->stock,

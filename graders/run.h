@@ -17,6 +17,7 @@ struct run_spec {
   struct course *course;
   const struct rubric *rubric;
   const char *results;
+  const char *cache;         // of kernels; NULL: in the results folder
   const char *const *paths;  // of submissions
   size_t path_count;
   const char *const *students;  // ids; none: all

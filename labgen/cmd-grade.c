@@ -81,7 +81,7 @@ static int check_formats(const struct texts *formats)
   return status;
 }
 
-enum { ONLY = 256, FORMAT, AGAIN, DRY_RUN, NO_SANDBOX, EFFORT };
+enum { ONLY = 256, FORMAT, AGAIN, DRY_RUN, NO_SANDBOX, EFFORT, CACHE };
 
 static int take_option(struct arguments *a, int option, const char *value,
                        const char *word)
@@ -113,6 +113,9 @@ static int take_option(struct arguments *a, int option, const char *value,
   case NO_SANDBOX:
     a->run.sandbox = false;
     return 0;
+  case CACHE:
+    a->run.cache = value;
+    return 0;
   case EFFORT:
     return parse_effort(value, &a->run.effort);
   case ':':
@@ -131,6 +134,7 @@ static int parse(int argc, char **argv, struct arguments *a)
       {"dry-run", no_argument, NULL, DRY_RUN},
       {"no-sandbox", no_argument, NULL, NO_SANDBOX},
       {"effort", required_argument, NULL, EFFORT},
+      {"cache", required_argument, NULL, CACHE},
       {0},
   };
   int option, status = 0;
@@ -456,6 +460,7 @@ const struct command cmd_grade = {
         "                  usertests too (full). Less than full leaves out "
         "the\n"
         "                  checks that need more, and goes into RESULTS/only\n"
+        "  --cache FOLDER  where built kernels are kept (RESULTS/.cache)\n"
         "  --again         also what is unchanged since it was graded\n"
         "  --dry-run       show which file belongs to whom\n"
         "  --no-sandbox    compile and run students' code without bubblewrap\n"

@@ -69,7 +69,7 @@ static void run(struct run *r, const char *tree, const struct boot_step *steps,
   *r = (struct run){.harts = r->harts};
   expect_ok(object_read(kernel, &r->kernel, &r->err), r);
   expect_ok(object_read(part, &r->part, &r->err), r);
-  expect_ok(guest_open(128, &r->guest, &r->err), r);
+  expect_ok(guest_open(128, NULL, &r->guest, &r->err), r);
   expect_ok(file_make_temp_dir(NULL, "plugin-", &r->folder, &r->err), r);
   expect_ok(plugin_channel_open(r->folder, "out", &r->channel, &r->err), r);
   struct plugin_spec spec = {.plugin = "build/plugin.so",

@@ -25,6 +25,11 @@ static const struct unpack_limits limits = {.entries = 64,
 
 static char *dir;
 
+static void remove_dir(void)
+{
+  file_remove_tree(dir, NULL);
+}
+
 static void must(bool holds, const char *what)
 {
   if (holds)
@@ -115,9 +120,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       try_archive, try_name, try_repository};
   if (size == 0)
     return 0;
-  if (!dir)
+  if (!dir) {
     must(file_make_temp_dir("/dev/shm", "fuzz-intake-", &dir, NULL) == 0,
-         "dir");
+         "cannot make a folder");
+    atexit(remove_dir);
+  }
   tries[data[0] % 3](data + 1, size - 1);
   return 0;
 }
