@@ -1,7 +1,10 @@
 // Edits anchored on text: what they change, and what they refuse.
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "labgen/base/alloc.h"
+#include "labgen/base/file.h"
 #include "labgen/lab/edit.h"
 
 static struct tree tree_of(const char *path, const char *text)
@@ -155,4 +158,31 @@ Test(tree, a_copy_does_not_see_later_changes)
   cr_assert_not(tree_equal(&copy, &t));
   tree_release(&copy);
   tree_release(&t);
+}
+
+Test(tree, a_folder_that_was_built_in_gives_its_sources_alone)
+{
+  static const char *const sources[] = {"Makefile", "kernel/main.c",
+                                        "user/usys.S"};
+  static const char *const built[] = {"kernel/main.o", "kernel/kernel",
+                                      "kernel/image.S", "kernel/image/sh",
+                                      "user/_sh", ".gdbinit"};
+  char *folder;
+  cr_assert_eq(file_make_temp_dir(NULL, "tree-", &folder, NULL), 0);
+  for (size_t i = 0; i < 3 + 6; i++) {
+    char *path = path_join(folder, i < 3 ? sources[i] : built[i - 3]);
+    char *parent = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+    cr_assert_eq(file_mkdirs(parent, NULL), 0);
+    cr_assert_eq(file_write(path, "x", 1, 0644, NULL), 0);
+    free(parent);
+    free(path);
+  }
+  struct tree t = {0};
+  cr_expect_eq(tree_add_folder(&t, folder, "", NULL), 0);
+  cr_expect_eq(t.count, 3);
+  for (size_t i = 0; i < 3; i++)
+    cr_expect(tree_find(&t, sources[i]), "%s", sources[i]);
+  tree_release(&t);
+  file_remove_tree(folder, NULL);
+  free(folder);
 }

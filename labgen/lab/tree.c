@@ -142,15 +142,26 @@ const struct tree_file *tree_find(const struct tree *t, const char *path)
 bool tree_path_is_residue(const char *path)
 {
   static const char *const endings[] = {".o", ".d", ".asm", ".sym", ".img"};
-  if (strncmp(path, ".git/", 5) == 0 || strstr(path, "/.git/"))
+  static const char *const starts[] = {".git/", "kernel/image/", "user/_"};
+  static const char *const wholes[] = {"kernel/kernel", "kernel/image.S",
+                                       "mkfs/mkfs", ".gdbinit"};
+  if (strstr(path, "/.git/"))
     return true;
+  for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+    if (strncmp(path, starts[i], strlen(starts[i])) == 0)
+      return true;
+  }
+  for (size_t i = 0; i < sizeof(wholes) / sizeof(wholes[0]); i++) {
+    if (strcmp(path, wholes[i]) == 0)
+      return true;
+  }
   size_t len = strlen(path);
   for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
     size_t n = strlen(endings[i]);
     if (len > n && strcmp(path + len - n, endings[i]) == 0)
       return true;
   }
-  return strcmp(path, "kernel/kernel") == 0;
+  return false;
 }
 
 struct folder_visit {

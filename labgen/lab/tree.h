@@ -35,7 +35,8 @@ struct tree {
 bool tree_path_ok(const char *path);
 
 // Whether a path is what a compiler or a checkout leaves in a source folder:
-// within .git, *.o, *.d, *.asm, *.sym, *.img, kernel/kernel.
+// within .git, *.o, *.d, *.asm, *.sym, *.img, user/_*, .gdbinit, kernel/kernel,
+// and what the kernel's and xv6's Makefiles make beside it.
 bool tree_path_is_residue(const char *path);
 
 // Puts a file in, or takes its place. The bytes are copied. LG_EINPUT when the
@@ -52,9 +53,7 @@ const struct tree_file *tree_find(const struct tree *t, const char *path);
 
 // Reads every regular file below a folder into the tree, over what is there,
 // each at most 16 MiB; `prefix` (may be "") is put before their paths. Files
-// called .gitignore come along; a folder called .git, and objects and kernels
-// that a compiler left (*.o, *.d, *.asm, *.sym, kernel/kernel, *.img), are
-// passed over. LG_ENOTFOUND, LG_EIO, LG_ELIMIT, LG_EREFUSED as file_walk().
+// called .gitignore come along; what tree_path_is_residue() names is passed over. LG_ENOTFOUND, LG_EIO, LG_ELIMIT, LG_EREFUSED as file_walk().
 int tree_add_folder(struct tree *t, const char *folder, const char *prefix,
                     struct error *err);
 
