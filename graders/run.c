@@ -16,6 +16,8 @@
 #include "labgen/run/sandbox.h"
 #include "labgen/run/workers.h"
 
+#define START_FILE "start.evidence.json"
+#define REFERENCE_FILE "reference.evidence.json"
 #define MAX_TOOL_BYTES (256u << 20)
 
 struct item {
@@ -35,8 +37,8 @@ struct run {
   size_t count;
   size_t *needed;  // items that are to be graded
   size_t needed_count;
-  bool grading;  // not looking any more
-  json_t *start, *reference;
+  bool grading;       // not looking any more
+  json_t *reference;  // evidence of an earlier run, or NULL
 };
 
 // --- what the results depend on ---------------------------------------------
@@ -332,6 +334,46 @@ static void make_items(struct run *r)
   }
 }
 
+// Evidence of the start and the reference stays in the results folder, so that
+// a later run has it for its pictures, too.
+static int save_evidence(struct run *r, const char *name, json_t *evidence,
+                         struct error *err)
+{
+  struct buf text = BUF_INIT;
+  char *path = path_join(r->spec->results, name);
+  json_object_set_new(evidence, "tool", json_string(r->tool));
+  record_format(evidence, &text);
+  int rc = file_write_atomic(path, buf_str(&text), text.len, 0644, err);
+  buf_release(&text);
+  free(path);
+  return rc;
+}
+
+static json_t *load_evidence(const struct run *r, const char *name)
+{
+  char *path = path_join(r->spec->results, name);
+  json_t *evidence = record_read(path);
+  free(path);
+  return evidence;
+}
+
+// Boots the start, and the reference unless it was booted with the same tool.
+static int measure(struct run *r, struct error *err)
+{
+  json_t *start = NULL, *reference = NULL;
+  bool known = strcmp(record_text(r->reference, "tool"), r->tool) == 0;
+  int rc = grade_calibrate(&r->grader, &start, err);
+  if (rc == 0)
+    rc = save_evidence(r, START_FILE, start, err);
+  if (rc == 0 && !known && r->grader.plain)
+    rc = grade_reference(&r->grader, &reference, err);
+  if (rc == 0 && reference)
+    rc = save_evidence(r, REFERENCE_FILE, reference, err);
+  json_decref(start);
+  json_decref(reference);
+  return rc;
+}
+
 static int grade_needed(struct run *r, struct error *err)
 {
   const struct run_spec *s = r->spec;
@@ -342,7 +384,7 @@ static int grade_needed(struct run *r, struct error *err)
     s->on_total(s->arg, r->needed_count);
   if (r->needed_count == 0)
     return 0;
-  int rc = grade_calibrate(&r->grader, &r->start, err);
+  int rc = measure(r, err);
   r->grading = true;
   return rc ? rc : share(r, r->needed_count, err);
 }
@@ -375,6 +417,8 @@ static int write_reports(struct run *r, struct error *err)
   char *path = path_join(s->results, "overrides.yaml");
   int rc = overrides_read(path, s->rubric, &s->course->roster, &arena,
                           &overrides, err);
+  json_t *start = load_evidence(r, START_FILE);
+  json_t *reference = load_evidence(r, REFERENCE_FILE);
   struct class_spec spec = {
       .title = lab->title ? lab->title : lab->id,
       .id = lab->id,
@@ -383,11 +427,13 @@ static int write_reports(struct run *r, struct error *err)
       .roster = &s->course->roster,
       .intake = &r->result->intake,
       .marks = {s->rubric, &lab->dates, &overrides, (int64_t)time(NULL)},
-      .start = r->start,
-      .reference = r->reference,
+      .start = start,
+      .reference = reference,
   };
   if (rc == 0)
     rc = class_write(&spec, &s->formats, &r->result->counts, err);
+  json_decref(start);
+  json_decref(reference);
   arena_release(&arena);
   free(path);
   return rc;
@@ -422,6 +468,7 @@ static int open_course(struct run *r, struct error *err)
                               .effort = s->effort,
                               .again = s->again};
   choose_sources(s->rubric, &r->grader);
+  r->reference = load_evidence(r, REFERENCE_FILE);
   free(cache);
   return rc;
 }
@@ -458,7 +505,6 @@ int run_grade(const struct run_spec *spec, struct run_result *ret,
   free(r.items);
   free(r.needed);
   free(r.tool);
-  json_decref(r.start);
   json_decref(r.reference);
   stock_close(&r.stock);
   publish_close(r.publish);
