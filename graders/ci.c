@@ -53,12 +53,15 @@ static void add_case(const struct ci_results *r, const struct check_result *c,
   add_text(r->suite, ret);
   buf_adds(ret, "\" file=\"");
   add_text(r->file, ret);
-  buf_adds(ret, "\"");
+  buf_addf(ret,
+           "\">\n    <properties><property name=\"marks\" value=\"%ld\"/>"
+           "</properties>\n",
+           c->check->marks);
   if (element == NULL) {
-    buf_adds(ret, "/>\n");
+    buf_adds(ret, "  </testcase>\n");
     return;
   }
-  buf_addf(ret, ">\n    <%s message=\"", element);
+  buf_addf(ret, "    <%s message=\"", element);
   add_text(c->check->title, ret);
   buf_addf(ret, "\">");
   add_lines(c, ret);
@@ -122,8 +125,6 @@ static bool read_compiler_line(const char *line, size_t len, struct remark *r)
   return true;
 }
 
-// The compiler saw the student's file under a path of the cache or a relative
-// one; what counts is its end.
 static size_t remarks_of_build(const struct check_result *c,
                                remark_writer *write, void *arg)
 {

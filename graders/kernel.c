@@ -190,6 +190,31 @@ static int shared_differs(const struct stock *c, const struct content *mine,
   return rc;
 }
 
+// The compiler saw the files in a folder of the cache, with a name of its own
+// each time; people know them by their names in the tree.
+static void say_tree_names(struct error *err, const char *folder)
+{
+  char *const beginnings[] = {xasprintf("%s/student/", folder),
+                              xasprintf("%s/", folder)};
+  static const char *const names[] = {"kernel/", ""};
+  struct buf text = BUF_INIT;
+
+  if (err != NULL && err->message != NULL) {
+    buf_adds(&text, err->message);
+    for (size_t i = 0; i < 2; i++) {
+      size_t len = strlen(beginnings[i]);
+      const char *at;
+      while ((at = strstr(text.data, beginnings[i])) != NULL)
+        buf_splice(&text, (size_t)(at - text.data), len, names[i],
+                   strlen(names[i]));
+    }
+    free(err->message);
+    err->message = buf_detach(&text);
+  }
+  free(beginnings[0]);
+  free(beginnings[1]);
+}
+
 int kernel_pair_build(const struct stock *c, const struct tree *spliced,
                       struct kernel_pair *ret, struct error *err)
 {
@@ -216,6 +241,8 @@ int kernel_pair_build(const struct stock *c, const struct tree *spliced,
     rc = file_make_temp_dir(c->cache, "new-", &made, err);
     if (rc == 0)
       rc = build_in(c, spliced, differs, made, err);
+    if (rc == LG_EBUILD)
+      say_tree_names(err, made);
     if (rc == 0)
       rc = cache_place(made, place, err);
     if (rc != 0 && made != NULL)
