@@ -1,7 +1,10 @@
 # make            build/labgen
 # make check      build and run all tests; SANITIZE=1 does it with ASan and UBSan
+# make coverage   which lines of the tool they reach
+# make demo       a course of six students, from their trees to the report
 # make bench      build and run the benchmarks
 # make mutants    explore mutants of correct allocators, print the survivors
+# make fuzz-minute   each fuzz target for a minute
 # make lint       what must hold of the sources without running them
 # make validity   grade the same again and again: hours
 # make install    into $(DESTDIR)$(PREFIX); install-student: only what students
@@ -34,6 +37,10 @@ ifdef SANITIZE
 BUILD := build/san
 CFLAGS := -O1 -g -fno-omit-frame-pointer \
   -fsanitize=address,undefined -fno-sanitize-recover=undefined
+endif
+ifdef COVERAGE
+BUILD := build/cov
+CFLAGS := -O1 -g --coverage -fprofile-update=atomic
 endif
 
 # Missing packages are the first thing that a new machine shows; say it well.
@@ -75,6 +82,7 @@ BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 .PHONY: all check bench lint tidy fuzz install uninstall clean bootstrap
 .PHONY: kernel-coverage kernel-faults soak validity
 .PHONY: install-programs install-student deb
+.PHONY: check-quick coverage demo fuzz-minute
 all: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so
 
 $(BUILD)/obj/%.o: %.c Makefile
@@ -92,10 +100,11 @@ $(BUILD)/labgen: $(call objects,$(CMD_SRC)) $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Without sanitizers in any case: their tables lie where the pages of the code
-# under test must be.
+# under test must be. And without counters, which a sandbox would not let it
+# write.
 $(BUILD)/labgen-explorer: $(call objects,$(EXPLORER_SRC)) $(LIB)
-ifdef SANITIZE
-	$(Q)$(MAKE) --no-print-directory SANITIZE= build/labgen-explorer
+ifneq ($(BUILD),build)
+	$(Q)$(MAKE) --no-print-directory SANITIZE= COVERAGE= build/labgen-explorer
 	$(Q)cp build/labgen-explorer $@
 else
 	@echo "ld $@"
@@ -189,6 +198,19 @@ bootstrap:
 check: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(SUITES) $(KERNELS) $(GUESTS)
 	./tools/run-tests $(BUILD) $(JOBS) $(SUITES)
 
+# The tests that boot nothing.
+check-quick: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(BUILD)/test-all $(KERNELS) $(GUESTS)
+	./tools/run-tests $(BUILD) $(JOBS) $(BUILD)/test-all
+
+# Which lines the tests reach: of all tests, or with QUICK=1 of those that boot
+# nothing.
+coverage:
+	$(MAKE) COVERAGE=1 $(if $(QUICK),check-quick,check)
+	./tools/coverage build/cov
+
+demo: all $(BUILD)/tool-subject
+	./tools/demo $(BUILD)
+
 # Which lines of the kernel usertests reaches (docs/kernel-coverage.md).
 kernel-coverage: $(BUILD)/tool-coverage build/coverage-plugin.so \
   build/kernel/start/kernel/kernel
@@ -219,6 +241,11 @@ mutants: $(BUILD)/mutants $(BUILD)/labgen-explorer
 
 fuzz: $(FUZZERS)
 
+# Each fuzz target for a minute, or FUZZ_SECONDS.
+FUZZ_SECONDS ?= 60
+fuzz-minute: $(FUZZERS)
+	./tools/fuzz $(FUZZ_SECONDS) $(FUZZERS)
+
 # clang-tidy takes its time, so files that passed are not looked at again until
 # they, a header or the rules change.
 TIDY := $(patsubst %,build/lint/%.ok,$(CMD_SRC) $(LIB_SRC) \
@@ -247,7 +274,8 @@ tidy: $(TIDY)
 DEST = $(DESTDIR)$(PREFIX)
 PROGRAMS := $(BUILD)/labgen $(BUILD)/labgen-explorer
 COURSE_DATA := config.yaml templates solutions \
-  $(wildcard graders/*.yaml graders/*.py) graders/watch graders/explore/rt
+  $(wildcard graders/*.yaml graders/*.py) graders/watch \
+  graders/instrumented graders/explore/rt
 $(BUILD)/labgen.1: docs/labgen.1.in tools/manpage $(BUILD)/labgen
 	$(Q)./tools/manpage $(BUILD)/labgen $< >$@.try && mv $@.try $@
 
