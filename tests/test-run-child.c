@@ -552,6 +552,9 @@ static void start_sleeper_and_hang(int report)
   while (!child_ended(child) && children_poll(&child, 1, 0, NULL) == 0)
     continue;
   child_release(child);
+  // Whatever is started while the caller unwinds ends as soon.
+  if (child_run(&spec, &(struct child_result){0}, NULL) != LG_EHARNESS)
+    _exit(1);
   child_raise_signal();
 }
 

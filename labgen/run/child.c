@@ -371,16 +371,16 @@ static size_t poll_once(struct child *const *children, size_t count,
 static void end_all(struct child *const *children, size_t count, int signals_fd)
 {
   struct signalfd_siginfo info;
-  do {
-    while (read(signals_fd, &info, sizeof info) == sizeof info) {
-      for (size_t i = 0; i < count; i++) {
-        if (raised_by_user && !child_ended(children[i]))
-          kill_now(children[i]);
-        child_stop(children[i]);
-      }
-      raised_by_user = (int)info.ssi_signo;
+  for (size_t i = 0; i < count; i++)
+    child_stop(children[i]);
+  while (poll_once(children, count, 0, signals_fd) > 0) {
+    if (read(signals_fd, &info, sizeof info) != sizeof info)
+      continue;
+    for (size_t i = 0; i < count; i++) {
+      if (!child_ended(children[i]))
+        kill_now(children[i]);
     }
-  } while (poll_once(children, count, 0, signals_fd) > 0);
+  }
 }
 
 // The signals by which a user ends labgen, but those that it was started to
@@ -407,9 +407,12 @@ int children_poll(struct child *const *children, size_t count, int64_t until_ms,
   if (signals_fd < 0)
     return error_errno(err, LG_EHARNESS, "cannot watch for signals");
   sigprocmask(SIG_BLOCK, &wanted, &old);
-  poll_once(children, count, until_ms, signals_fd);
-  struct pollfd signals = {signals_fd, POLLIN, 0};
-  if (poll(&signals, 1, 0) > 0) {
+  if (!raised_by_user)
+    poll_once(children, count, until_ms, signals_fd);
+  struct signalfd_siginfo info;
+  if (read(signals_fd, &info, sizeof info) == sizeof info)
+    raised_by_user = (int)info.ssi_signo;
+  if (raised_by_user) {
     end_all(children, count, signals_fd);
     rc = error_set(err, LG_EHARNESS, "interrupted: %s",
                    strsignal(raised_by_user));

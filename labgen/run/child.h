@@ -22,6 +22,7 @@ int64_t clock_ms(void);
 
 // Limits of setrlimit(2), each for every process of the child; 0 leaves what
 // labgen itself has. `processes` counts all of the user's, and root is exempt.
+// No child leaves a core file.
 struct child_limits {
   uint64_t cpu_s;  // SIGXCPU, and SIGKILL one second later
   uint64_t address_space_bytes;
@@ -102,9 +103,9 @@ int child_start(const struct child_spec *spec, struct child **ret_child,
 // Waits until something happens to one of the children (an end, output,
 // a deadline) or clock_ms() reaches `until_ms` (0: no such time), and deals
 // with it. Children that have ended are skipped; with none left, it returns at
-// once. LG_EHARNESS when SIGINT, SIGTERM or SIGHUP came meanwhile: all of them
-// are ended then, and child_raise_signal() passes the signal on once the caller
-// has tidied up.
+// once. LG_EHARNESS when SIGINT, SIGTERM or SIGHUP came meanwhile, or in an
+// earlier call: all of them are ended then, and child_raise_signal() passes the
+// signal on once the caller has tidied up.
 int children_poll(struct child *const *children, size_t count, int64_t until_ms,
                   struct error *err);
 
