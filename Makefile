@@ -227,7 +227,8 @@ soak: $(BUILD)/tool-soak build/kernel/$(TREE)/kernel/kernel
 kernel-faults: $(BUILD)/boot-all build/kernel/start/kernel/kernel
 	LABGEN_FAULTS=all $(BUILD)/boot-all -j$(JOBS) --filter 'usertests/a_fault*'
 
-bench: $(BUILD)/labgen $(BUILD)/labgen-explorer $(BENCHES)
+bench: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(BENCHES) \
+  build/kernel/reference/kernel/kernel
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
 
 # Minutes of exploring; not part of check, which has a sample of it.
