@@ -291,6 +291,8 @@ static enum verdict judge_findings(const struct check *c,
 
   add_findings(&c->notes, e, true, text);
   if (found > 0) {
+    if (e->watched.verdict == BOOT_PANICKED)
+      buf_addf(text, "the watched kernel %s\n", buf_str(&e->watched.detail));
     buf_adds(text, buf_str(&e->watched.hang));
     return VERDICT_FAIL;
   }
@@ -360,15 +362,24 @@ static enum verdict (*const judges[])(const struct check *,
     [CHECK_FINDINGS] = judge_findings,   [CHECK_TRAFFIC] = judge_traffic,
 };
 
+// Whether the check reads what this evidence was never to hold.
+static bool is_beside_the_point(const struct check *c, const struct evidence *e)
+{
+  return e->unwatched &&
+         (c->kind == CHECK_FINDINGS || c->kind == CHECK_TRAFFIC);
+}
+
 // The first check that this one needs and that did not pass, or NULL.
 static const struct check_result *unmet(const struct check *c,
+                                        const struct evidence *e,
                                         const struct check_result *before,
                                         size_t count)
 {
   for (size_t n = 0; n < c->needs.count; n++)
     for (size_t i = 0; i < count; i++)
       if (strcmp(before[i].check->id, c->needs.items[n]) == 0 &&
-          before[i].verdict != VERDICT_PASS)
+          before[i].verdict != VERDICT_PASS &&
+          !is_beside_the_point(before[i].check, e))
         return &before[i];
   return NULL;
 }
@@ -382,7 +393,7 @@ void rubric_judge(const struct rubric *rubric, const struct evidence *e,
   for (size_t i = 0; i < count; i++) {
     struct check_result *r = &results[i];
     r->check = LIST_AT(rubric->checks, struct check, i);
-    const struct check_result *before = unmet(r->check, results, i);
+    const struct check_result *before = unmet(r->check, e, results, i);
     if (before != NULL) {
       r->verdict = before->verdict == VERDICT_NOT_JUDGED ? VERDICT_NOT_JUDGED
                                                          : VERDICT_NOT_REACHED;

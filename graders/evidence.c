@@ -459,6 +459,7 @@ int evidence_gather(const struct gather_spec *spec, struct evidence *ret,
   }
   e.built = true;
   e.effort = spec->effort;
+  e.unwatched = !spec->watched;
   rc = look_at_object(spec, &pair, &e, err);
   if (rc == 0 && spec->explore)
     rc = explore_student(spec, &pair, &e, err);

@@ -73,7 +73,9 @@ struct evidence {
   struct buf build_words;      // the compiler's, when not
   struct buf object_problems;  // a line each
   struct boot_facts plain, watched;
-  bool reported;  // the watchers' report was there
+  bool unwatched;  // nobody asked for a watched boot: what reads it is no
+                   // condition of other checks
+  bool reported;   // the watchers' report was there
   struct watch_report report;
   bool explored;             // as far as its bound
   struct buf explore_words;  // why not
