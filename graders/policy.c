@@ -158,13 +158,14 @@ static size_t compare(const struct course *c, const struct tree *was,
     const struct tree_file *old = i < was->count ? &was->files[i] : NULL;
     const struct tree_file *new = k < is->count ? &is->files[k] : NULL;
     int order = !old ? 1 : !new ? -1 : strcmp(old->path, new->path);
+    const char *path = order > 0 ? is->files[k].path : was->files[i].path;
     if (order < 0)
       new = NULL;
     if (order > 0)
       old = NULL;
     i += old != NULL;
     k += new != NULL;
-    if (is_handout(c, old ? old->path : new->path) || (!new && !whole) ||
+    if (is_handout(c, path) || (!new && !whole) ||
         (old && new &&same_text(old->content, new->content)))
       continue;
     count++;

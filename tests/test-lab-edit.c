@@ -164,9 +164,9 @@ Test(tree, a_folder_that_was_built_in_gives_its_sources_alone)
 {
   static const char *const sources[] = {"Makefile", "kernel/main.c",
                                         "user/usys.S"};
-  static const char *const built[] = {"kernel/main.o", "kernel/kernel",
+  static const char *const built[] = {"kernel/main.o",  "kernel/kernel",
                                       "kernel/image.S", "kernel/image/sh",
-                                      "user/_sh", ".gdbinit"};
+                                      "user/_sh",       ".gdbinit"};
   char *folder;
   cr_assert_eq(file_make_temp_dir(NULL, "tree-", &folder, NULL), 0);
   for (size_t i = 0; i < 3 + 6; i++) {
