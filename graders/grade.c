@@ -17,6 +17,11 @@
 // While a stranger's archive or repository is read.
 #define READ_MEMORY_BYTES (1ull << 30)  // beyond what the process has
 #define READ_CPU_S 20
+#if defined(__SANITIZE_ADDRESS__)  // it reserves terabytes of addresses
+#define BOUNDS_MEMORY false
+#else
+#define BOUNDS_MEMORY true
+#endif
 
 // A submission on its way.
 struct work {
@@ -123,9 +128,8 @@ static void bound_reading(struct rlimit ret_before[2])
   cpu.rlim_cur =
       (rlim_t)used.ru_utime.tv_sec + (rlim_t)used.ru_stime.tv_sec + READ_CPU_S;
   memory.rlim_cur = READ_MEMORY_BYTES + ((rlim_t)used.ru_maxrss << 10);
-#if !defined(__SANITIZE_ADDRESS__)  // which reserves terabytes of addresses
-  setrlimit(RLIMIT_AS, &memory);
-#endif
+  if (BOUNDS_MEMORY)
+    setrlimit(RLIMIT_AS, &memory);
   setrlimit(RLIMIT_CPU, &cpu);
 }
 

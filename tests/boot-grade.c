@@ -309,7 +309,7 @@ Test(grade, the_compiler_reads_no_secrets_of_the_host)
   hand_in_changed("s2", "#include \"/etc/passwd\"", "");
   RUN(1, "--only", "object");
   for (int i = 0; i < 3; i++) {
-    char id[8];
+    char id[16];
     snprintf(id, sizeof(id), "s%d", i);
     expect_verdict(id, "build", "fail");
     expect_text(id, "result.json", "TOP-SECRET", false);
@@ -350,7 +350,7 @@ Test(grade, what_the_object_shows_is_held_for_staff)
   hand_in_changed("s5", "", "  asm volatile(\"csrw sscratch, zero\");");
   RUN(1, "--only", "object");
   for (int i = 0; i < 6; i++) {
-    char id[8];
+    char id[16];
     snprintf(id, sizeof(id), "s%d", i);
     json_t *record = result_of(id);
     bool built = strcmp(verdict_of(record, "build"), "pass") == 0;
@@ -386,7 +386,7 @@ Test(grade, a_killed_run_goes_on_where_it_stopped)
                         results,  "-j",     "2",  "--cache", cache,
                         "--only", "object", work, NULL};
   for (int i = 0; i < 6; i++) {
-    char id[8];
+    char id[16];
     snprintf(id, sizeof(id), "s%d", i);
     hand_in_changed(id, "", i % 2 ? "" : "  printf(\"x\");");
   }
