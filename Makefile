@@ -16,8 +16,8 @@
 #   tests/test-*.c    fast tests, one binary      tests/boot-*.c  tests that
 #   tests/lib-*.c     helpers of both                    boot kernels, one binary
 #   tests/tool-*.c    programs for people and tests
-#   tests/fuzz-*.c    one fuzz target each        tests/bench-*.c, bench/*.c
-#                                                 one benchmark each
+#   tests/fuzz-*.c    one fuzz target each        tests/bench-*.c  one
+#                                                   benchmark each
 # Kernels are compiled by the Makefile of their own tree, never from here.
 
 # V=1 shows whole command lines.
@@ -71,12 +71,12 @@ TEST_SRC := $(wildcard tests/test-*.c)
 BOOT_SRC := $(wildcard tests/boot-*.c)
 HELP_SRC := $(wildcard tests/lib-*.c)
 FUZZ_SRC := $(wildcard tests/fuzz-*.c)
-BENCH_SRC := $(wildcard bench/*.c tests/bench-*.c)
+BENCH_SRC := $(wildcard tests/bench-*.c)
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 LIB := $(BUILD)/liblabgen.a
 SUITES := $(if $(TEST_SRC),$(BUILD)/test-all) $(if $(BOOT_SRC),$(BUILD)/boot-all)
-FUZZERS := $(patsubst tests/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
+FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SRC))
 BENCHES := $(patsubst %.c,$(BUILD)/bench/%,$(notdir $(BENCH_SRC)))
 
 .PHONY: all check bench lint tidy fuzz install uninstall clean bootstrap
@@ -186,11 +186,15 @@ $(BENCHES): $(BUILD)/bench/%: $$(call objects,$$(call bench-of,%)) $(LIB)
 
 # A fuzz target defines LLVMFuzzerTestOneInput(); clang brings the engine.
 FUZZ_CFLAGS = $(filter-out -fno-sanitize-recover%,$(ALL_CFLAGS)) \
-  -O1 -g -fsanitize=fuzzer,address,undefined
-$(BUILD)/fuzz/%: tests/%.c $(LIB_SRC) Makefile
+  -O1 -g -fsanitize=fuzzer-no-link,address,undefined
+build/fuzz/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	@echo "cc $@"
-	$(Q)clang $(FUZZ_CFLAGS) -o $@ $< $(LIB_SRC) $(LIBS)
+	@echo "cc $< (fuzz)"
+	$(Q)clang $(FUZZ_CFLAGS) -c -o $@ $<
+$(FUZZERS): build/fuzz/%: build/fuzz/obj/tests/%.o \
+  $(patsubst %.c,build/fuzz/obj/%.o,$(LIB_SRC))
+	@echo "ld $@"
+	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
 
 bootstrap:
 	./bootstrap.sh
@@ -245,12 +249,12 @@ fuzz: $(FUZZERS)
 # Each fuzz target for a minute, or FUZZ_SECONDS.
 FUZZ_SECONDS ?= 60
 fuzz-minute: $(FUZZERS)
-	./tools/fuzz $(FUZZ_SECONDS) $(FUZZERS)
+	./tools/fuzz $(FUZZ_SECONDS) $(JOBS) $(FUZZERS)
 
 # clang-tidy takes its time, so files that passed are not looked at again until
 # they, a header or the rules change.
 TIDY := $(patsubst %,build/lint/%.ok,$(CMD_SRC) $(LIB_SRC) \
-  $(filter-out tests/coverage-plugin.c,$(wildcard tests/*.c bench/*.c)))
+  $(filter-out tests/coverage-plugin.c,$(wildcard tests/*.c)))
 # Paths through a test are short, and looking at all of them takes half the time.
 TIDY_TESTS := --checks='-clang-analyzer-*'
 TIDY_DEPS := .clang-tidy $(wildcard labgen/*.h labgen/*/*.h graders/*.h tests/*.h)
@@ -322,4 +326,4 @@ deb: $(PROGRAMS) $(BUILD)/labgen.1 build/plugin.so
 clean:
 	rm -rf build
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj build/fuzz/obj -name '*.d' 2>/dev/null)
