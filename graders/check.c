@@ -189,6 +189,8 @@ static enum verdict judge_ctrlp_form(const struct check *c,
   const struct ctrlp_line *line = &e->plain.ctrlp;
 
   (void)c;
+  if (!e->plain.done || e->plain.harness)
+    return VERDICT_NOT_JUDGED;
   if (line->complete && line->named)
     return VERDICT_PASS;
   if (!line->seen)

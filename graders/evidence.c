@@ -370,10 +370,9 @@ static int explore_student(const struct gather_spec *spec,
                            const struct kernel_pair *pair, struct evidence *e,
                            struct error *err)
 {
-  char *source = path_join(pair->dir, "student/kalloc.c");
   char *headers = path_join(spec->stock->dir, "kernel");
   struct explore_options options = {
-      .path = source,
+      .path = pair->preprocessed,
       .headers = headers,
       .bound = EXPLORE_BOUND,
       .sandbox = spec->stock->sandbox,
@@ -393,6 +392,9 @@ static int explore_student(const struct gather_spec *spec,
   } else if (rc != 0) {
     rc = error_set(err, rc, "%s", words.message ? words.message : "");
   }
+  if (rc == 0)
+    print_coverage(&result.stories, EXPLORE_BOUND, PRINT_TEXT,
+                   &e->explore_words);
   for (size_t i = 0; rc == 0 && i < result.stories.findings; i++)
     add_story(e, &result, &result.stories.finding[i],
               !result.stories.finding[i].repeats);
@@ -400,7 +402,6 @@ static int explore_student(const struct gather_spec *spec,
     add_story(e, &result, &result.stories.note[i], true);
   explore_release(&result);
   error_release(&words);
-  free(source);
   free(headers);
   return rc;
 }
@@ -438,6 +439,37 @@ static int boot_plain(const struct gather_spec *spec,
   return rc;
 }
 
+static void tell_evidence(const struct gather_spec *spec,
+                          const struct evidence *e)
+{
+  if (spec->on_evidence != NULL)
+    spec->on_evidence(spec->arg, e);
+}
+
+// What takes least comes first.
+static int gather_parts(const struct gather_spec *spec,
+                        const struct kernel_pair *pair, struct evidence *e,
+                        struct error *err)
+{
+  int (*const parts[])(const struct gather_spec *, const struct kernel_pair *,
+                       struct evidence *, struct error *) = {
+      look_at_object,
+      spec->explore ? explore_student : NULL,
+      spec->watched ? boot_watched : NULL,
+      spec->plain ? boot_plain : NULL,
+  };
+  int rc = 0;
+
+  for (size_t i = 0; rc == 0 && i < sizeof parts / sizeof *parts; i++) {
+    if (parts[i] == NULL)
+      continue;
+    rc = parts[i](spec, pair, e, err);
+    if (rc == 0)
+      tell_evidence(spec, e);
+  }
+  return rc;
+}
+
 int evidence_gather(const struct gather_spec *spec, struct evidence *ret,
                     struct error *err)
 {
@@ -460,13 +492,7 @@ int evidence_gather(const struct gather_spec *spec, struct evidence *ret,
   e.built = true;
   e.effort = spec->effort;
   e.unwatched = !spec->watched;
-  rc = look_at_object(spec, &pair, &e, err);
-  if (rc == 0 && spec->explore)
-    rc = explore_student(spec, &pair, &e, err);
-  if (rc == 0 && spec->plain)
-    rc = boot_plain(spec, &pair, &e, err);
-  if (rc == 0 && spec->watched)
-    rc = boot_watched(spec, &pair, &e, err);
+  rc = gather_parts(spec, &pair, &e, err);
 out:
   error_release(&build);
   kernel_pair_release(&pair);

@@ -78,7 +78,7 @@ struct evidence {
   bool reported;   // the watchers' report was there
   struct watch_report report;
   bool explored;             // as far as its bound
-  struct buf explore_words;  // why not
+  struct buf explore_words;  // what was run of it, or why it was not
   enum effort effort;        // what the plain kernel was asked to do
   struct found *findings;    // owned
   size_t finding_count, finding_room;
@@ -104,6 +104,9 @@ struct gather_spec {
   // Called when something else is begun, and some times a second while a boot
   // runs, with what is being done; `doing` is borrowed. May be NULL.
   void (*on_progress)(void *arg, const char *doing);
+  // Called when one source of evidence is in, with what is known so far, which
+  // is borrowed: more comes, and nothing of it goes. May be NULL.
+  void (*on_evidence)(void *arg, const struct evidence *so_far);
   void *arg;
 };
 

@@ -8,6 +8,9 @@
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 
+// To be changed with what a pair's folder holds: it is part of its key.
+#define PAIR_FORMAT "2"
+
 static const struct content *content_of(const struct tree *t, const char *path)
 {
   const struct tree_file *file = tree_find(t, path);
@@ -51,6 +54,28 @@ static int compile_student(const struct stock *c, const char *dir,
   argv_addf(&added, "-include%s/include/watched.h", c->watch);
   argv_addf(&added, "-ffile-prefix-map=%s/student=kernel", dir);
   argv_add(&added, "-fno-optimize-sibling-calls");
+  stock_compile_command(c, argv_list(&added), from, to, &command);
+  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
+  argv_release(&added);
+  argv_release(&command);
+  free(from);
+  free(to);
+  return rc;
+}
+
+// What the explorer compiles for the host: the file as the kernel's compiler
+// reads it, so that no #if tells the two apart.
+static int preprocess_student(const struct stock *c, const char *dir,
+                              struct error *err)
+{
+  struct argv added = {0}, command = {0};
+  char *from = path_join(dir, "student/kalloc.c");
+  char *to = path_join(dir, "student/kalloc.i");
+
+  argv_addf(&added, "-I%s/kernel", dir);
+  argv_addf(&added, "-I%s/kernel", c->dir);
+  argv_addf(&added, "-ffile-prefix-map=%s/student=kernel", dir);
+  argv_add(&added, "-E");
   stock_compile_command(c, argv_list(&added), from, to, &command);
   int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
   argv_release(&added);
@@ -151,6 +176,8 @@ static int build_in(const struct stock *c, const struct tree *t, bool shared,
     rc = write_part(t, SHARED_FILE, dir, SHARED_FILE, err);
   if (rc == 0)
     rc = compile_student(c, dir, err);
+  if (rc == 0)
+    rc = preprocess_student(c, dir, err);
   if (rc == 0 && shared)
     rc = compile_shared(c, dir, err);
   if (rc == 0)
@@ -169,6 +196,7 @@ static void name_files(const char *dir, struct kernel_pair *k)
 {
   k->dir = xstrdup(dir);
   k->object = path_join(dir, "kalloc.o");
+  k->preprocessed = path_join(dir, "student/kalloc.i");
   k->plain = path_join(dir, "kernel-plain");
   k->watched = path_join(dir, "kernel-watched");
   k->disassembly = path_join(dir, "kalloc.asm");
@@ -229,12 +257,14 @@ int kernel_pair_build(const struct stock *c, const struct tree *spliced,
   if (rc != 0)
     return rc;
   const struct key_part parts[] = {
+      {PAIR_FORMAT, strlen(PAIR_FORMAT)},
       {c->key, strlen(c->key)},
       {student->bytes, student->len},
       {differs ? shared->bytes : "", differs ? shared->len : 0},
       {header ? header->bytes : "", header ? header->len : 0},
   };
-  struct kernel_pair k = {.key = cache_key(parts, 4)};
+  struct kernel_pair k = {.key =
+                              cache_key(parts, sizeof parts / sizeof *parts)};
   char *place = xasprintf("%s/kernel-%s", c->cache, k.key), *made = NULL;
 
   if (!file_exists(place)) {
@@ -267,5 +297,6 @@ void kernel_pair_release(struct kernel_pair *k)
   free(k->plain);
   free(k->watched);
   free(k->disassembly);
+  free(k->preprocessed);
   *k = (struct kernel_pair){0};
 }

@@ -15,10 +15,11 @@
 struct kernel_pair {
   char *key;
   char *dir;
-  char *object;       // the student's kalloc.o
-  char *plain;        // the kernel as the student would build it
-  char *watched;      // with the watchers
-  char *disassembly;  // objdump -d of the object
+  char *object;        // the student's kalloc.o
+  char *plain;         // the kernel as the student would build it
+  char *watched;       // with the watchers
+  char *disassembly;   // objdump -d of the object
+  char *preprocessed;  // the student's file, for the explorer
 };
 
 // Compiles and links the kernels of a spliced tree (the course's tree with the

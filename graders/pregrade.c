@@ -259,20 +259,62 @@ static void find_lines(const struct tree *tree, struct evidence *e)
   }
 }
 
-// Judges all checks, and keeps those that are judged on such a branch.
-static void judge(const struct pregrade_spec *spec, struct pregrade_result *r)
-{
-  const struct rubric *rubric = &spec->lab->facts.rubric;
-  struct check_result *all;
+// A tree that is being judged.
+struct judging {
+  const struct pregrade_spec *spec;
+  bool clinic;
+  bool *told;  // by check
+};
 
-  rubric_judge(rubric, &r->evidence, &all);
+// Judges all checks, and keeps those that are judged on such a branch: the
+// number of them is returned.
+static size_t judge(const struct judging *j, const struct evidence *e,
+                    struct check_result **ret)
+{
+  const struct rubric *rubric = &j->spec->lab->facts.rubric;
+  struct check_result *all;
+  size_t count = 0;
+
+  rubric_judge(rubric, e, &all);
   for (size_t i = 0; i < rubric->checks.count; i++) {
-    if (r->clinic && !is_for_clinic(all[i].check->kind))
+    if (j->clinic && !is_for_clinic(all[i].check->kind))
       buf_release(&all[i].text);
     else
-      all[r->count++] = all[i];
+      all[count++] = all[i];
   }
-  r->results = all;
+  *ret = all;
+  return count;
+}
+
+// More evidence takes no pass and no failure away, since a check that waits for
+// some is not judged.
+static void tell_checks(struct judging *j, const struct check_result *results,
+                        size_t count, bool final)
+{
+  for (size_t i = 0; i < count && j->spec->on_check != NULL; i++) {
+    enum verdict v = results[i].verdict;
+    if (j->told[i] || !(final || v == VERDICT_PASS || v == VERDICT_FAIL))
+      continue;
+    j->told[i] = true;
+    j->spec->on_check(j->spec->arg, &results[i], j->clinic);
+  }
+}
+
+static void on_evidence(void *arg, const struct evidence *so_far)
+{
+  struct judging *j = arg;
+  struct check_result *results;
+  size_t count = judge(j, so_far, &results);
+
+  tell_checks(j, results, count, false);
+  check_results_release(results, count);
+}
+
+static void on_progress(void *arg, const char *doing)
+{
+  const struct judging *j = arg;
+
+  j->spec->on_progress(j->spec->arg, doing);
 }
 
 int pregrade(const struct pregrade_spec *spec, struct pregrade_result *ret,
@@ -281,6 +323,11 @@ int pregrade(const struct pregrade_spec *spec, struct pregrade_result *ret,
   struct pregrade_result r = {.clinic = is_clinic(spec->dir)};
   struct stock stock = {0};
   struct tree tree = {0};
+  struct judging judging = {
+      .spec = spec,
+      .clinic = r.clinic,
+      .told = xcalloc(spec->lab->facts.rubric.checks.count + 1, sizeof(bool)),
+  };
   int rc = make_tree(spec, r.clinic, &tree, &r.notes, err);
 
   if (rc == 0) {
@@ -298,15 +345,18 @@ int pregrade(const struct pregrade_spec *spec, struct pregrade_result *ret,
         .plain = true,
         .watched = !r.clinic,
         .explore = !r.clinic && can_explore(),
-        .on_progress = spec->on_progress,
-        .arg = spec->arg,
+        .on_progress = on_progress,
+        .on_evidence = on_evidence,
+        .arg = &judging,
     };
     rc = evidence_gather(&gather, &r.evidence, err);
   }
   if (rc == 0) {
     find_lines(&tree, &r.evidence);
-    judge(spec, &r);
+    r.count = judge(&judging, &r.evidence, &r.results);
+    tell_checks(&judging, r.results, r.count, true);
   }
+  free(judging.told);
   stock_close(&stock);
   tree_release(&tree);
   if (rc != 0)

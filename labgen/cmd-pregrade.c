@@ -78,6 +78,8 @@ struct telling {
   size_t item;
   bool live;
   char *last;  // owned
+  enum effort effort;
+  bool begun;  // the report
 };
 
 static void tell(void *arg, const char *doing)
@@ -192,17 +194,18 @@ static void print_summary(const struct pregrade_result *r,
   buf_release(&names);
 }
 
-static void print_report(const struct pregrade_result *r,
-                         const struct arguments *a)
+// Prints a check while others are still being looked at.
+static void tell_check(void *arg, const struct check_result *r, bool clinic)
 {
-  if (r->clinic)
+  struct telling *t = arg;
+  if (is_left_out(r, t->effort))
+    return;
+  progress_hide(t->progress);
+  if (clinic && !t->begun)
     puts("A kernel of the clinic: built, and the test programs run.\n");
-  for (size_t i = 0; i < r->count; i++) {
-    if (!is_left_out(&r->results[i], a->effort))
-      print_check(&r->results[i], r->clinic);
-  }
-  print_summary(r, a);
-  print_lines("Note: ", buf_str(&r->notes));
+  t->begun = true;
+  print_check(r, clinic);
+  fflush(stdout);
 }
 
 // ---- for services ----------------------------------------------------------------
@@ -265,18 +268,21 @@ static int status_of(const struct pregrade_result *r, enum effort effort)
 static int run_checks(const struct public_lab *lab, const struct arguments *a,
                       int *ret_status, struct error *err)
 {
-  struct telling t = {0};
+  struct telling t = {.effort = a->effort};
   struct pregrade_result r = {0};
   start_telling(&t, lab->facts.title);
   struct pregrade_spec spec = {.lab = lab,
                                .dir = a->dir,
                                .effort = a->effort,
                                .on_progress = tell,
+                               .on_check = tell_check,
                                .arg = &t};
   int rc = pregrade(&spec, &r, err);
   end_telling(&t);
   if (rc == 0) {
-    print_report(&r, a);
+    print_summary(&r, a);
+    print_lines("Explorer: ", buf_str(&r.evidence.explore_words));
+    print_lines("Note: ", buf_str(&r.notes));
     *ret_status = status_of(&r, a->effort);
   }
   if (rc == 0 && a->ci)

@@ -62,6 +62,8 @@ static void add_compile(const struct compile_request *r, const char *source,
   argv_add(a, r->headers);
   argv_addf(a, "-I%s/..", r->headers);
   argv_addf(a, "-I%s", r->runtime);
+  argv_add(a,
+           "-xc");  // also what has been preprocessed: the prelude comes first
   argv_add(a, "-c");
   argv_add(a, source);
   argv_add(a, "-o");

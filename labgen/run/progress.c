@@ -189,13 +189,18 @@ void progress_end(struct progress *p, size_t item, const char *outcome,
   put(p, &b);
 }
 
+void progress_hide(struct progress *p)
+{
+  struct buf b = BUF_INIT;
+  erase(p, &b);
+  put(p, &b);
+}
+
 void progress_finish(struct progress *p)
 {
   if (!p)
     return;
-  struct buf b = BUF_INIT;
-  erase(p, &b);
-  put(p, &b);
+  progress_hide(p);
   for (size_t i = 0; i < p->count; i++)
     forget(&p->items[i]);
   free(p->items);

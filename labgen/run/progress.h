@@ -30,6 +30,10 @@ void progress_end(struct progress *p, size_t item, const char *outcome,
 // loop to call.
 void progress_tick(struct progress *p);
 
+// Takes the live lines away, so that something else can be written where the
+// stream's terminal is; they come again with the next call.
+void progress_hide(struct progress *p);
+
 // Takes the live lines away and frees `p`. NULL is allowed.
 void progress_finish(struct progress *p);
 
