@@ -282,7 +282,7 @@ static int scan_names(struct scan *s, const char *path, const char *shown,
       rc = scan_folder(s, below, label);
     else if (!metadata)
       add_named(s, below, label, name);
-    else if (strcmp(name, GRADESCOPE_FILE))
+    else if (strcmp(name, GRADESCOPE_FILE) != 0)
       add_gradescope_entry(s, below, label, name, node_get(metadata, name));
     free(below);
     free(label);

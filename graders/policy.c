@@ -100,7 +100,7 @@ static void describe_parts(const struct content *was, const struct content *is,
         declarations = declarations || !has_text(&old, new.items[i].text);
       else if (!before)
         add_part(parts, name, "added");
-      else if (strcmp(before->text, new.items[i].text))
+      else if (strcmp(before->text, new.items[i].text) != 0)
         add_part(parts, name, "changed");
     }
     for (size_t i = 0; i < old.count; i++) {

@@ -44,8 +44,8 @@ static const char *const good[] = {
     "roster: roster.csv",
     "start: {branch: mine, commit: folder, handout: handout.md}",
     "reference: [folder]",
-    "clinic: {bugs: folder, classes: classes.yaml, rendering: render.yaml, "
-    "handout: handout.md, picks: [{}]}",
+    ("clinic: {bugs: folder, classes: classes.yaml, rendering: render.yaml, "
+     "handout: handout.md, picks: [{}]}"),
     "submission: {files: [a.c]}",
     "dates: {deadline: 2026-01-31 23:59 +01:00, late_days: 2}",
     "commits: {author: Staff, email: s@example.org, date: 2026-01-01 00:00 Z}",

@@ -163,8 +163,8 @@ static int soak(const char *kernel, const struct plan *plan, const char *line)
   const char *fault = fault_of(plan, boot);
   unsigned long pages = 0;
   same_pages(buf_str(&boot_console(boot)->text), &pages);
-  printf("%6.1f s, %lu free pages%s%s\n", boot_time_ms(boot) / 1000.0, pages,
-         fault ? ": FAILED: it " : "", fault ? fault : "");
+  printf("%6.1f s, %lu free pages%s%s\n", (double)boot_time_ms(boot) / 1000,
+         pages, fault ? ": FAILED: it " : "", fault ? fault : "");
   if (fault)
     printf("--- %s: %s\n%s\n---\n", line, boot_detail(boot),
            buf_str(&boot_console(boot)->text));

@@ -143,7 +143,7 @@ static int look_at_file(void *arg, const char *path, struct error *err)
                        "%s/%s: %s; remove it, or hand in a fresh clone", f->dir,
                        path, banned[i].why);
   }
-  if (strcmp(path, "config") && strcmp(path, "config.worktree"))
+  if (strcmp(path, "config") != 0 && strcmp(path, "config.worktree") != 0)
     return 0;
   struct buf text = BUF_INIT;
   char *whole = path_join(f->dir, path);
@@ -405,7 +405,7 @@ static bool same_tree(const git_tree *a, const git_tree *b, const char *except)
       k++;
     } else if (!x || !y) {
       return !x && !y;
-    } else if (strcmp(git_tree_entry_name(x), git_tree_entry_name(y)) ||
+    } else if (strcmp(git_tree_entry_name(x), git_tree_entry_name(y)) != 0 ||
                git_tree_entry_filemode(x) != git_tree_entry_filemode(y) ||
                !git_oid_equal(git_tree_entry_id(x), git_tree_entry_id(y))) {
       return false;
