@@ -50,6 +50,9 @@ static const struct field check_fields[] = {
           .choices = kind_names, .doc = "what it looks at"),
     FIELD(struct check, needs, FIELD_TEXTS,
           .doc = "checks before it; where one did not pass, it is not reached"),
+    FIELD(struct check, worth_with, FIELD_TEXTS,
+          .doc = "checks; where one fails, this one earns nothing, since what "
+                 "a lab starts from passes it"),
     FIELD(struct check, findings, FIELD_TEXTS,
           .doc = "SOURCE/KIND that must not be found; sources are probe, run, "
                  "explorer, race"),
@@ -81,6 +84,16 @@ static const struct schema check_schema = {
     .fields = check_fields,
 };
 
+const struct check *rubric_find(const struct rubric *rubric, const char *id)
+{
+  for (size_t i = 0; i < rubric->checks.count; i++) {
+    const struct check *c = LIST_AT(rubric->checks, struct check, i);
+    if (strcmp(c->id, id) == 0)
+      return c;
+  }
+  return NULL;
+}
+
 // Needs must name checks above, or nothing could be judged in one pass.
 static int check_rubric(const void *value, struct reader *r)
 {
@@ -101,6 +114,10 @@ static int check_rubric(const void *value, struct reader *r)
         rc = reader_error(r, &c->at, "needs '%s', which is no check above it",
                           c->needs.items[n]);
     }
+    for (size_t n = 0; n < c->worth_with.count; n++)
+      if (rubric_find(rubric, c->worth_with.items[n]) == NULL)
+        rc = reader_error(r, &c->at, "worth_with '%s', which is no check",
+                          c->worth_with.items[n]);
   }
   return rc;
 }
@@ -386,6 +403,20 @@ static const struct check_result *unmet(const struct check *c,
   return NULL;
 }
 
+static void give_marks(const struct check_result *all, size_t count,
+                       struct check_result *r)
+{
+  r->marks = r->verdict == VERDICT_PASS ? r->check->marks : 0;
+  for (size_t n = 0; r->marks > 0 && n < r->check->worth_with.count; n++)
+    for (size_t i = 0; i < count; i++)
+      if (strcmp(all[i].check->id, r->check->worth_with.items[n]) == 0 &&
+          all[i].verdict == VERDICT_FAIL) {
+        r->marks = 0;
+        buf_addf(&r->text, "it earns nothing while '%s' fails\n",
+                 all[i].check->id);
+      }
+}
+
 void rubric_judge(const struct rubric *rubric, const struct evidence *e,
                   struct check_result **ret)
 {
@@ -404,8 +435,9 @@ void rubric_judge(const struct rubric *rubric, const struct evidence *e,
     } else {
       r->verdict = judges[r->check->kind](r->check, e, &r->text);
     }
-    r->marks = r->verdict == VERDICT_PASS ? r->check->marks : 0;
   }
+  for (size_t i = 0; i < count; i++)
+    give_marks(results, count, &results[i]);
   *ret = results;
 }
 

@@ -41,13 +41,14 @@ struct check {
   struct place at;
   const char *id;
   const char *title;
-  int kind;               // enum check_kind
-  struct texts needs;     // checks before it that must have passed
-  struct texts findings;  // SOURCE/KIND; for CHECK_FINDINGS
-  struct texts notes;     // as findings, but shown and not held against it
-  struct texts lines;     // for CHECK_CONSOLE
-  int effort;             // enum effort that shows them; for CHECK_CONSOLE
-  struct list limits;     // struct traffic_limit
+  int kind;                 // enum check_kind
+  struct texts needs;       // checks before it that must have passed
+  struct texts worth_with;  // checks; where one fails, this earns nothing
+  struct texts findings;    // SOURCE/KIND; for CHECK_FINDINGS
+  struct texts notes;       // as findings, but shown and not held against it
+  struct texts lines;       // for CHECK_CONSOLE
+  int effort;               // enum effort that shows them; for CHECK_CONSOLE
+  struct list limits;       // struct traffic_limit
   long marks;
   bool visible;  // a student may see its evidence before the deadline
   const char *hint;
@@ -68,6 +69,9 @@ extern const struct schema rubric_schema;
 // Reads a rubric; texts live in the arena. LG_EINPUT with all errors.
 int rubric_read(const char *path, struct arena *arena, struct rubric *ret,
                 struct error *err);
+
+// The check that is called `id`, borrowed, or NULL.
+const struct check *rubric_find(const struct rubric *rubric, const char *id);
 
 // Verdicts: number, words. Not reached: something before it ended the run. Not
 // judged: the harness or the host is at fault, and the run must be repeated.

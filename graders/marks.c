@@ -28,19 +28,11 @@ const struct schema override_schema = {
     .fields = override_fields,
 };
 
-static const struct check *check_of(const struct rubric *rubric, const char *id)
-{
-  for (size_t i = 0; i < rubric->checks.count; i++)
-    if (strcmp(LIST_AT(rubric->checks, struct check, i)->id, id) == 0)
-      return LIST_AT(rubric->checks, struct check, i);
-  return NULL;
-}
-
 static int check_override(const struct override *o, const struct list *all,
                           const struct rubric *rubric,
                           const struct roster *roster, struct error *err)
 {
-  const struct check *check = check_of(rubric, o->check);
+  const struct check *check = rubric_find(rubric, o->check);
   const struct place *at = &o->at;
   bool total = strcmp(o->check, TOTAL) == 0;
   int rc = 0;

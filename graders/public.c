@@ -44,18 +44,24 @@ const struct schema public_schema = {
 
 // ---- from a lab file ---------------------------------------------------------------
 
-static const struct check *find_check(const struct rubric *r, const char *id)
+// An error for each of `names` that is a hidden check: with it, `c` would be
+// judged otherwise here than by staff.
+static int refuse_hidden(const struct rubric *rubric, const struct check *c,
+                         const struct texts *names, struct error *err)
 {
-  for (size_t i = 0; i < r->checks.count; i++) {
-    const struct check *c = LIST_AT(r->checks, struct check, i);
-    if (strcmp(c->id, id) == 0)
-      return c;
+  int rc = 0;
+
+  for (size_t n = 0; c->visible && n < names->count; n++) {
+    const struct check *needed = rubric_find(rubric, names->items[n]);
+    if (needed != NULL && !needed->visible)
+      rc = error_at(err, LG_EINPUT, c->at.path, c->at.line, c->at.column,
+                    "'%s' is visible and needs '%s', which is not", c->id,
+                    needed->id);
   }
-  return NULL;
+  return rc;
 }
 
-// Takes away what is not visible. A visible check that needs a hidden one would
-// be judged otherwise here than by staff, so that is an error.
+// Takes away what is not visible.
 static int hide(struct rubric *rubric, struct error *err)
 {
   struct check *checks = rubric->checks.items;
@@ -63,14 +69,9 @@ static int hide(struct rubric *rubric, struct error *err)
   int rc = 0;
 
   for (size_t i = 0; i < rubric->checks.count; i++) {
-    const struct check *c = &checks[i];
-    for (size_t n = 0; c->visible && n < c->needs.count; n++) {
-      const struct check *needed = find_check(rubric, c->needs.items[n]);
-      if (needed != NULL && !needed->visible)
-        rc = error_at(err, LG_EINPUT, c->at.path, c->at.line, c->at.column,
-                      "'%s' is visible and needs '%s', which is not", c->id,
-                      needed->id);
-    }
+    int needs = refuse_hidden(rubric, &checks[i], &checks[i].needs, err);
+    int worth = refuse_hidden(rubric, &checks[i], &checks[i].worth_with, err);
+    rc = needs ? needs : worth ? worth : rc;
   }
   if (rc != 0)
     return rc;

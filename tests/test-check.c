@@ -102,6 +102,30 @@ static void expect(struct evidence e, const char *id, enum verdict verdict,
   free(text);
 }
 
+Test(check, what_the_start_passes_earns_nothing_while_a_lock_is_shared)
+{
+  struct check_result *results;
+  struct evidence e = good();
+  long earned = 0, all = 0;
+
+  e.report.own.shared = 100;
+  rubric_judge(&rubric, &e, &results);
+  for (size_t i = 0; i < rubric.checks.count; i++) {
+    const struct check_result *r = &results[i];
+    earned += r->marks;
+    all += r->check->marks;
+    if (strcmp(r->check->id, "invariant-pages") != 0)
+      continue;
+    cr_expect_eq(r->verdict, VERDICT_PASS);
+    cr_expect_eq(r->marks, 0);
+    cr_expect_not_null(strstr(buf_str(&r->text), "traffic-shared"));
+  }
+  cr_expect_gt(earned, 0);
+  cr_expect_lt(earned * 4, all, "%ld of %ld", earned, all);
+  check_results_release(results, rubric.checks.count);
+  evidence_release(&e);
+}
+
 Test(check, good_evidence_passes_everything_that_was_run)
 {
   struct check_result *results;

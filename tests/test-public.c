@@ -179,13 +179,13 @@ Test(public, it_is_a_data_folder_with_the_same_start_and_the_same_checks)
 
 // ---- hidden checks -----------------------------------------------------------
 
-#define RUBRIC(needs)                                                     \
-  "title: T\nobject: {}\nchecks:\n"                                       \
-  "  - {id: seen, title: Seen, kind: build, marks: 1, hint: H}\n"         \
-  "  - {id: secret-one, title: What nobody knows, kind: boot, marks: "    \
-  "1, visible: false, hint: H}\n"                                         \
-  "  - {id: last-of-three, title: Third, kind: boot, marks: 1, hint: H, " \
-  "needs: " needs "}\n"
+#define RUBRIC(more)                                                           \
+  "title: T\nobject: {}\nchecks:\n"                                            \
+  "  - {id: seen, title: Seen, kind: build, marks: 1, hint: H}\n"              \
+  "  - {id: secret-one, title: What nobody knows, kind: boot, marks: "         \
+  "1, visible: false, hint: H}\n"                                              \
+  "  - {id: last-of-three, title: Third, kind: boot, marks: 1, hint: H, " more \
+  "}\n"
 
 // Writes a toy lab with hidden checks; returns the exit status of `public`.
 static int write_toy(const char *rubric, struct buf *out, struct toy_lab *toy)
@@ -201,7 +201,8 @@ Test(public, a_hidden_check_is_not_in_it)
 {
   struct toy_lab toy;
   struct buf out = BUF_INIT;
-  cr_assert_eq(write_toy(RUBRIC("[seen]"), &out, &toy), 0, "%s", buf_str(&out));
+  cr_assert_eq(write_toy(RUBRIC("needs: [seen]"), &out, &toy), 0, "%s",
+               buf_str(&out));
   char *all = folder;
   folder = path_join(toy.dir, "for-students");
   expect_nowhere("secret-one", 10);
@@ -216,11 +217,11 @@ Test(public, a_hidden_check_is_not_in_it)
   toy_lab_remove(&toy);
 }
 
-Test(public, a_visible_check_that_needs_a_hidden_one_is_an_error)
+static void refuse_hidden(const char *rubric)
 {
   struct toy_lab toy;
   struct buf out = BUF_INIT;
-  cr_expect_eq(write_toy(RUBRIC("[seen, secret-one]"), &out, &toy), 2);
+  cr_expect_eq(write_toy(rubric, &out, &toy), 2);
   cr_expect_not_null(strstr(buf_str(&out), "rubric.yaml:6:"), "%s",
                      buf_str(&out));
   cr_expect_not_null(
@@ -229,4 +230,10 @@ Test(public, a_visible_check_that_needs_a_hidden_one_is_an_error)
       "%s", buf_str(&out));
   buf_release(&out);
   toy_lab_remove(&toy);
+}
+
+Test(public, a_visible_check_that_needs_a_hidden_one_is_an_error)
+{
+  refuse_hidden(RUBRIC("needs: [seen, secret-one]"));
+  refuse_hidden(RUBRIC("worth_with: [secret-one]"));
 }
