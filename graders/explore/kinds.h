@@ -25,13 +25,13 @@
   X(OVERWRITTEN, "page-overwritten", 1, "a page in use changes its contents")  \
   X(NOT_A_PAGE, "not-a-page", 1, "what is handed out is no page")              \
   X(BAD_FREE, "bad-free-accepted", 1, "an address that is no page is freed")   \
+  X(DRIFT, "count-drift", 1, "a count no longer is the length of its list")    \
   X(LOCK_ORDER, "lock-order-cycle", 0,                                         \
     "locks are taken in orders that could form a circle")                      \
   X(RACE, "data-race", 0, "memory is accessed by two harts without order")     \
   X(LOOK, "unlocked-look", 0, "memory is read while another hart changes it")  \
   X(STALE, "stale-cpu-number", 0,                                              \
     "the hart's number is read or used while the thread can move")             \
-  X(DRIFT, "count-drift", 0, "a count differs from the length of its list")    \
   X(UNINIT, "lock-not-initialised", 0, "a lock is taken without initlock")     \
   X(NAME, "lock-badly-named", 0, "a list's lock has another name")             \
   X(JUNK, "junk-fill-missing", 0, "pages are not filled with junk")            \

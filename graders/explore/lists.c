@@ -267,13 +267,15 @@ void lists_learn_end(struct lists *l)
     l->counts = 0;
 }
 
-const void *lists_drift(const struct lists *l)
+const void *lists_drift(const struct lists *l, int *ret_length)
 {
   for (int i = 0; i < l->counts; i++) {
     const struct lists_count *c = &l->count[i];
     for (size_t n = 0; n < c->list.variable->elements; n++) {
-      if (!agrees(l, c, n))
-        return (const void *)place_of(l, &c->count, n);
+      if (agrees(l, c, n))
+        continue;
+      *ret_length = lists_length(l, place_of(l, &c->list, n));
+      return (const void *)place_of(l, &c->count, n);
     }
   }
   return NULL;

@@ -79,7 +79,7 @@ void lists_learn(struct lists *l);
 void lists_learn_end(struct lists *l);
 
 // Compares the learnt counts with the lists while no call is under way.
-// Returns the address of a count that is wrong, or NULL.
-const void *lists_drift(const struct lists *l);
+// Returns the address of a count that is wrong, and its list's length, or NULL.
+const void *lists_drift(const struct lists *l, int *ret_length);
 
 #endif

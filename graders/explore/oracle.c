@@ -189,25 +189,24 @@ static void check_junk(struct machine *m)
   }
 }
 
-static void check_counts(struct machine *m)
+static void report_drift(struct machine *m, const int *count, int length)
 {
-  const void *count = lists_drift(&m->lists);
-  if (!count)
-    return;
   uintptr_t at = (uintptr_t)count - m->im->base;
   const struct debug_variable *v = debug_variable_at(&m->im->debug, at);
+  struct buf name = BUF_INIT;
+
+  debug_name(&m->im->debug, at, &name);
   machine_report(m, EX_DRIFT, v->at + (at - v->at) % v->stride_bytes, NULL,
-                 count, false, "the count differs from the length of its list");
+                 count, false,
+                 "%s is %d in the end, and the pages on its list are %d",
+                 buf_str(&name), *count, length);
+  buf_release(&name);
 }
 
-void oracle_at_end(struct machine *m)
+// The lists look wrong, or are of a kind that cannot be followed: only what the
+// allocator itself does counts.
+static void check_lost(struct machine *m)
 {
-  check_junk(m);
-  check_counts(m);
-  if (all_in_place(m))
-    return;
-  // The lists look wrong, or are of a kind that cannot be followed. Only what
-  // the allocator itself does counts.
   int reports = m->reports;
   machine_alone(m, 0, caller_drain);
   int left = pages_free(&m->pages);
@@ -216,4 +215,16 @@ void oracle_at_end(struct machine *m)
   machine_report(m, EX_LOST, 0, NULL, NULL, false,
                  "%d free page%s can never be handed out again", left,
                  left == 1 ? "" : "s");
+}
+
+void oracle_at_end(struct machine *m)
+{
+  int length = 0;
+  const int *drifted = lists_drift(&m->lists, &length);
+
+  check_junk(m);
+  if (!all_in_place(m))
+    check_lost(m);
+  else if (drifted != NULL)
+    report_drift(m, drifted, length);
 }

@@ -507,7 +507,7 @@ void stories_add(struct story *finding, struct stories *to)
   merge(&to->finding, &to->findings, finding);
 }
 
-// Whether the note is what comes of the finding.
+// Whether the note, or the lesser finding, is what comes of the finding.
 static bool is_said(const struct story *note, const struct story *finding)
 {
   switch (note->kind) {
@@ -558,7 +558,8 @@ static void keep_simplest(struct stories *s)
         i > 0 && kept > 0 && s->finding[kept - 1].kind == f->kind ? of_kind : 0;
     bool drop = of_kind == FINDINGS_OF_A_KIND;
     for (size_t k = 0; k < s->findings && !drop; k++)
-      drop = k != i && s->finding[k].text && is_variant(f, &s->finding[k]);
+      drop = k != i && s->finding[k].text &&
+             (is_variant(f, &s->finding[k]) || is_said(f, &s->finding[k]));
     if (drop) {
       story_release(f);
       continue;
