@@ -320,6 +320,30 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
 
 // ---- all of it ---------------------------------------------------------------------
 
+// The course's file with the submission's functions in it.
+static int look_at_splice(const struct gather_spec *spec,
+                          const struct kernel_pair *pair,
+                          const struct binary *student, struct evidence *e,
+                          struct error *err)
+{
+  struct binary course = {0}, spliced = {0};
+  struct buf disassembly = BUF_INIT;
+  int rc = object_read(spec->stock->shared, &course, err);
+
+  if (rc == 0)
+    rc = object_read(pair->shared, &spliced, err);
+  if (rc == 0)
+    rc = file_read(pair->shared_disassembly, MAX_TEXT_BYTES, &disassembly, err);
+  if (rc == 0)
+    object_check_splice(&(struct object_splice){&course, &spliced, student,
+                                                buf_str(&disassembly)},
+                        spec->rules, &e->object_problems);
+  object_release(&course);
+  object_release(&spliced);
+  buf_release(&disassembly);
+  return rc;
+}
+
 static int look_at_object(const struct gather_spec *spec,
                           const struct kernel_pair *pair, struct evidence *e,
                           struct error *err)
@@ -335,6 +359,8 @@ static int look_at_object(const struct gather_spec *spec,
                  (const char *const *)spec->stock->reserved,
                  spec->stock->reserved_count, buf_str(&disassembly),
                  &e->object_problems);
+  if (rc == 0 && pair->shared != NULL)
+    rc = look_at_splice(spec, pair, &object, e, err);
   object_release(&object);
   buf_release(&disassembly);
   return rc;

@@ -95,6 +95,7 @@ static int compile_shared(const struct stock *c, const char *dir,
   argv_addf(&added, "-I%s/kernel", dir);
   argv_addf(&added, "-I%s/kernel", c->dir);
   argv_addf(&added, "-ffile-prefix-map=%s=.", dir);
+  argv_add(&added, STOCK_SHARED_OPTION);
   stock_compile_command(c, argv_list(&added), from, to, &command);
   int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
   argv_release(&added);
@@ -132,12 +133,13 @@ static int link_kernel(const struct stock *c, const char *dir, bool shared,
   return rc;
 }
 
-static int disassemble(const struct stock *c, const char *dir,
+// Disassembles NAME.o into NAME.asm.
+static int disassemble(const struct stock *c, const char *dir, const char *name,
                        struct error *err)
 {
   struct argv command = {0};
   struct buf out = BUF_INIT;
-  char *to = path_join(dir, "kalloc.asm");
+  char *to = xasprintf("%s/%s.asm", dir, name);
   const char *compiler = c->compile.v[0];
   size_t len = strlen(compiler);
 
@@ -146,7 +148,7 @@ static int disassemble(const struct stock *c, const char *dir,
     len -= 3;
   argv_addf(&command, "%.*sobjdump", (int)len, compiler);
   argv_add(&command, "-d");
-  argv_addf(&command, "%s/kalloc.o", dir);
+  argv_addf(&command, "%s/%s.o", dir, name);
   int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, &out, err);
   if (rc == 0)
     rc = file_write(to, buf_str(&out), out.len, 0644, err);
@@ -185,14 +187,16 @@ static int build_in(const struct stock *c, const struct tree *t, bool shared,
   if (rc == 0)
     rc = link_kernel(c, dir, shared, "kernel-watched", watched, err);
   if (rc == 0)
-    rc = disassemble(c, dir, err);
+    rc = disassemble(c, dir, "kalloc", err);
+  if (rc == 0 && shared)
+    rc = disassemble(c, dir, "proc", err);
   free(options);
   free(student);
   free(kernel);
   return rc;
 }
 
-static void name_files(const char *dir, struct kernel_pair *k)
+static void name_files(const char *dir, bool shared, struct kernel_pair *k)
 {
   k->dir = xstrdup(dir);
   k->object = path_join(dir, "kalloc.o");
@@ -200,6 +204,8 @@ static void name_files(const char *dir, struct kernel_pair *k)
   k->plain = path_join(dir, "kernel-plain");
   k->watched = path_join(dir, "kernel-watched");
   k->disassembly = path_join(dir, "kalloc.asm");
+  k->shared = shared ? path_join(dir, "proc.o") : NULL;
+  k->shared_disassembly = shared ? path_join(dir, "proc.asm") : NULL;
 }
 
 // Whether the spliced proc.c is another than the course's.
@@ -279,7 +285,7 @@ int kernel_pair_build(const struct stock *c, const struct tree *spliced,
       file_remove_tree(made, NULL);
   }
   if (rc == 0) {
-    name_files(place, &k);
+    name_files(place, differs, &k);
     *ret = k;
   } else {
     free(k.key);
@@ -298,5 +304,7 @@ void kernel_pair_release(struct kernel_pair *k)
   free(k->watched);
   free(k->disassembly);
   free(k->preprocessed);
+  free(k->shared);
+  free(k->shared_disassembly);
   *k = (struct kernel_pair){0};
 }

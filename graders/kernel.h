@@ -20,6 +20,8 @@ struct kernel_pair {
   char *watched;       // with the watchers
   char *disassembly;   // objdump -d of the object
   char *preprocessed;  // the student's file, for the explorer
+  char *shared;        // proc.o, NULL where the course's was linked
+  char *shared_disassembly;
 };
 
 // Compiles and links the kernels of a spliced tree (the course's tree with the

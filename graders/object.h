@@ -75,6 +75,7 @@ struct object_rules {
   struct texts definitions;  // functions that it must define
   struct texts references;   // names of the kernel that it may use
   struct texts outside;      // of these, not from the functions above
+  struct texts spliced;      // functions that it may bring for another file
   struct texts sections;     // names; one that ends in '*' is a beginning
   struct texts devices;      // addresses that it must not hold: "FIRST-LAST"
 };
@@ -88,5 +89,24 @@ extern const struct schema object_rules_schema;
 void object_check(const struct binary *o, const struct object_rules *rules,
                   const char *const *reserved, size_t reserved_count,
                   const char *disassembly, struct buf *ret_problems);
+
+// A file of the course's with functions of a student's put in, as objects that
+// were compiled with the same options (without section anchors, which hide what
+// is used).
+struct object_splice {
+  const struct binary *course;   // without them
+  const struct binary *spliced;  // with them
+  const struct binary *student;  // the student's own file
+  const char *disassembly;       // of `spliced`
+};
+
+// As object_check(), for the functions that the rules name as spliced and for
+// all that the course's file lacks. They may use what the spliced functions use
+// in the course's file, names that the rules have as `outside`, and what the
+// student's file defines beside the functions it must define. The file's other
+// functions must use what they used before.
+void object_check_splice(const struct object_splice *s,
+                         const struct object_rules *rules,
+                         struct buf *ret_problems);
 
 #endif

@@ -21,6 +21,9 @@
 
 enum { COMPILE_S = 60, MAKE_S = 300 };
 enum { KEY_BYTES = 16, MAX_TEXT_BYTES = 16 << 20 };
+// Of entries in the cache; another number makes all of them anew.
+#define FORM "2"
+#define SHARED_NAME "shared.o"
 #define COMPILE_BYTES (1UL << 30)
 
 // ---- the cache -----------------------------------------------------------------
@@ -200,6 +203,22 @@ static int compile_watchers(const struct stock *c, struct error *err)
   return rc;
 }
 
+// Compiles the course's own SHARED_FILE, to hold a submission's against.
+static int compile_shared(const struct stock *c, struct error *err)
+{
+  const char *const added[] = {STOCK_SHARED_OPTION, NULL};
+  struct argv command = {0};
+  char *from = path_join(c->dir, SHARED_FILE);
+  int rc = 0;
+
+  stock_compile_command(c, added, SHARED_FILE, SHARED_NAME, &command);
+  if (file_exists(from))
+    rc = tool_run(&(struct tool_run){.dir = c->dir}, &command, NULL, err);
+  argv_release(&command);
+  free(from);
+  return rc;
+}
+
 static int by_text(const void *a, const void *b)
 {
   return strcmp(*(char *const *)a, *(char *const *)b);
@@ -331,6 +350,8 @@ static int compile_stock(struct stock *c, const struct tree *tree,
   if (rc == 0)
     rc = compile_watchers(c, err);
   if (rc == 0)
+    rc = compile_shared(c, err);
+  if (rc == 0)
     rc = write_reserved(c, err);
   argv_release(&make);
   return rc;
@@ -400,8 +421,9 @@ static char *stock_key(const struct tree *all)
 {
   char *hash = tree_key(all);
   const struct key_part parts[] = {{LABGEN_VERSION, strlen(LABGEN_VERSION)},
+                                   {FORM, strlen(FORM)},
                                    {hash, strlen(hash)}};
-  char *key = cache_key(parts, 2);
+  char *key = cache_key(parts, 3);
   free(hash);
   return key;
 }
@@ -430,6 +452,7 @@ int stock_open(const char *cache, const struct tree *tree, bool sandbox,
   if (rc == 0) {
     c.dir = xstrdup(place);
     c.watch = path_join(c.dir, "watch");
+    c.shared = path_join(c.dir, SHARED_NAME);
     rc = find_commands(c.dir, &c.compile, &c.link, err);
   }
   if (rc == 0)
@@ -455,5 +478,6 @@ void stock_close(struct stock *c)
   free(c->cache);
   free(c->dir);
   free(c->watch);
+  free(c->shared);
   *c = (struct stock){0};
 }

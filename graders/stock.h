@@ -16,13 +16,16 @@
 #define STUDENT_OBJECT "kernel/kalloc.o"
 #define SHARED_FILE "kernel/proc.c"
 #define SHARED_OBJECT "kernel/proc.o"
+// With that, an object says by name which variables it uses.
+#define STOCK_SHARED_OPTION "-fno-section-anchors"
 #define SHARED_HEADER "kernel/defs.h"
 
 struct stock {
-  char *key;            // owned; names what it was made of
-  char *cache;          // owned; absolute path of the cache
-  char *dir;            // owned; absolute path of the compiled tree
-  char *watch;          // owned; absolute path of the watchers' files in `dir`
+  char *key;     // owned; names what it was made of
+  char *cache;   // owned; absolute path of the cache
+  char *dir;     // owned; absolute path of the compiled tree
+  char *watch;   // owned; absolute path of the watchers' files in `dir`
+  char *shared;  // owned; SHARED_FILE's object, STOCK_SHARED_OPTION given
   struct argv compile;  // the tree's own command for kernel/kalloc.c
   struct argv link;     // ... and for kernel/kernel
   char **reserved;  // owned, sorted: global names of the kernel's other files

@@ -12,6 +12,7 @@
 static const char *const names_defined[] = {"kalloc", "kfree"};
 static const char *const names_used[] = {"acquire", "printf", "memset"};
 static const char *const names_outside[] = {"printf"};
+static const char *const names_spliced[] = {"procdump"};
 static const char *const names_sections[] = {
     ".text", ".text.unlikely", ".rodata*", ".srodata*",
     ".data", ".sdata",         ".bss",     ".sbss"};
@@ -25,6 +26,7 @@ static const struct object_rules rules = {
     .definitions = TEXTS(names_defined),
     .references = TEXTS(names_used),
     .outside = TEXTS(names_outside),
+    .spliced = TEXTS(names_spliced),
     .sections = TEXTS(names_sections),
     .devices = TEXTS(names_devices),
 };
@@ -67,13 +69,15 @@ static struct buf run(const char *const *argv)
 // Compiles a source and returns the object's path; the caller owns it.
 static char *compile(const char *source)
 {
-  char *from = path_join(folder, "a.c"), *to = path_join(folder, "a.o");
+  static int number;
+  char *from = path_join(folder, "a.c");
+  char *to = xasprintf("%s/%d.o", folder, number++);
 
   cr_assert_eq(file_write(from, source, strlen(source), 0644, NULL), 0);
   struct buf out = run((const char *const[]){
       "riscv64-unknown-elf-gcc", "-O2", "-march=rv64imac_zicsr", "-mabi=lp64",
-      "-mcmodel=medany", "-ffreestanding", "-fno-optimize-sibling-calls", "-c",
-      "-o", to, from, NULL});
+      "-mcmodel=medany", "-ffreestanding", "-fno-optimize-sibling-calls",
+      "-fno-section-anchors", "-c", "-o", to, from, NULL});
   buf_release(&out);
   free(from);
   return to;
@@ -219,4 +223,119 @@ Test(object, a_devices_address_is_named)
   expect("void f(void) { *(volatile char *)0x10000000 = 'x'; }",
          "holds a device's address");
   expect("long f(void) { return 0x12345000; }", NULL);
+}
+
+// ---- a student's procdump in the course's file -------------------------------------
+
+// The course's file before procdump, procdump's beginning, and what is behind.
+#define FILE_HEAD                                                           \
+  "void acquire(void *); int printf(const char *, ...); void wakeup(void);" \
+  "struct proc { int state, pid; } proc[8];"                                \
+  "static int nextpid = 1;"                                                 \
+  "void trapinit(void) { asm volatile(\"csrw stvec, zero\"); }\n"
+#define FILE_PROCDUMP                                    \
+  "void procdump(void) {"                                \
+  "  static const char *const words[] = {\"a\", \"b\"};" \
+  "  for (int i = 0; i < 8; i++)"                        \
+  "    printf(\"%%d %%s\", proc[i].pid, words[proc[i].state]);\n"
+#define FILE_TAIL                                                     \
+  "}\n"                                                               \
+  "__attribute__((noinline)) int allocpid(void) { static int calls; " \
+  "acquire(&nextpid); calls++; "                                      \
+  "return nextpid++ + calls; }\n"
+#define STUDENTS                                            \
+  "void acquire(void *); struct { int n; } kmem[8];"        \
+  "void kmemdump(void) {} void kfree(void *p) { (void)p; }" \
+  "void *kalloc(void) { acquire(kmem); return 0; }"
+
+// The problems of procdump with `more` at its end and `before` ahead of it.
+static char *splice_problems(const char *before, const char *more)
+{
+  char *text =
+      xasprintf(FILE_HEAD "%s\n" FILE_PROCDUMP "%s\n" FILE_TAIL, before, more);
+  char *paths[] = {compile(FILE_HEAD FILE_PROCDUMP FILE_TAIL), compile(text),
+                   compile(STUDENTS)};
+  struct binary o[3] = {0};
+  struct buf problems = BUF_INIT;
+
+  for (int i = 0; i < 3; i++)
+    cr_assert_eq(object_read(paths[i], &o[i], NULL), 0);
+  struct buf disassembly = run((const char *const[]){
+      "riscv64-unknown-elf-objdump", "-d", paths[1], NULL});
+  struct object_splice s = {&o[0], &o[1], &o[2], buf_str(&disassembly)};
+  object_check_splice(&s, &rules, &problems);
+  for (int i = 0; i < 3; i++) {
+    object_release(&o[i]);
+    free(paths[i]);
+  }
+  buf_release(&disassembly);
+  free(text);
+  return buf_detach(&problems);
+}
+
+static void expect_splice(const char *before, const char *more,
+                          const char *words)
+{
+  char *problems = splice_problems(before, more);
+  cr_expect(strstr(problems, words) != NULL, "'%s' is not in: %s", words,
+            problems);
+  free(problems);
+}
+
+Test(object, a_procdump_that_prints_what_kalloc_declares_has_no_problem)
+{
+  static const char *const bodies[][2] = {
+      {"", ""},
+      {"void kmemdump(void);", "kmemdump();"},
+      {"extern struct { int n; } kmem[8];\n"
+       "static __attribute__((noinline)) int total(void)"
+       "{ static int calls; calls++; int sum = calls;"
+       "  for (int i = 0; i < 8; i++) sum += kmem[i].n; return sum; }\n"
+       "static const char *const names[] = {\"kmem0\", \"kmem1\"};",
+       "static int calls = 3; int copy[40] = {0};"
+       "for (int i = 0; i < 40; i++) copy[i] += kmem[i % 8].n * calls++;"
+       "printf(\"%s %d %d\", names[proc[0].pid % 2], total(), copy[3]);"},
+  };
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    char *problems = splice_problems(bodies[i][0], bodies[i][1]);
+    cr_expect_str_eq(problems, "");
+    free(problems);
+  }
+}
+
+Test(object, what_procdump_and_its_helpers_may_not_use_is_named)
+{
+  expect_splice("", "acquire(&proc);", "procdump() uses acquire");
+  expect_splice("", "proc[0].pid = nextpid;", "procdump() uses nextpid");
+  expect_splice("int allocpid(void);", "allocpid();",
+                "procdump() uses allocpid");
+  expect_splice("void *kalloc(void);", "kalloc();", "procdump() uses kalloc");
+  expect_splice(
+      "static __attribute__((noinline)) void wake(void)"
+      "{ wakeup(); printf(\"x\"); }",
+      "wake();", "wake() uses wakeup");
+  expect_splice("void (*const table[])(void) = {wakeup};",
+                "table[proc[0].pid % 1]();", "a table uses wakeup");
+}
+
+Test(object, what_procdump_and_its_helpers_may_not_do_is_named)
+{
+  expect_splice("", "asm volatile(\"csrsi sstatus, 2\");",
+                "procdump() touches a control register");
+  expect_splice(
+      "static __attribute__((noinline)) long hart(void)"
+      "{ long x; asm volatile(\"mv %0, tp\" : \"=r\"(x)); return x; }",
+      "printf(\"%d\", (int)hart());", "hart() uses tp itself");
+  expect_splice("", "*(volatile char *)0x10000000 = 'x';",
+                "procdump() holds a device's address");
+  expect_splice("__attribute__((section(\".text.entry\"))) void f(void) {}", "",
+                "section .text.entry");
+}
+
+Test(object, a_function_of_the_course_that_a_macro_changes_is_named)
+{
+  expect_splice("", "\n#define acquire(lock) (void)(lock)\n",
+                "changes allocpid(): it no longer uses acquire");
+  expect_splice("", "\n#define acquire(lock) (wakeup(), acquire(lock))\n",
+                "changes allocpid(): it uses wakeup");
 }
