@@ -162,6 +162,43 @@ const char *verdict_words(enum verdict v)
 
 // ---- kinds ---------------------------------------------------------------------------
 
+static bool asks_explorer(const struct check *c)
+{
+  for (size_t i = 0; i < c->findings.count; i++)
+    if (strncmp(c->findings.items[i], "explorer/", 9) == 0 ||
+        strncmp(c->findings.items[i], "race/", 5) == 0)
+      return true;
+  return false;
+}
+
+// Whether a finding is the one that SOURCE/KIND names.
+static bool is_named(const struct found *f, const char *name)
+{
+  size_t len = strlen(f->source);
+  return strncmp(f->source, name, len) == 0 && name[len] == '/' &&
+         strcmp(name + len + 1, f->kind) == 0;
+}
+
+static size_t add_findings(const struct texts *names, const struct evidence *e,
+                           bool notes, struct buf *text)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < e->finding_count; i++) {
+    const struct found *f = &e->findings[i];
+    for (size_t n = 0; n < names->count; n++) {
+      if (!is_named(f, names->items[n]) || (f->note && !notes))
+        continue;
+      buf_addf(text, "%s%s", notes ? "note: " : "", f->text);
+      if (f->count > 1)
+        buf_addf(text, " (%u times)", f->count);
+      buf_addc(text, '\n');
+      count++;
+    }
+  }
+  return count;
+}
+
 static enum verdict judge_build(const struct check *c, const struct evidence *e,
                                 struct buf *text)
 {
@@ -225,8 +262,10 @@ static enum verdict judge_ctrlp_sum(const struct check *c,
 {
   const struct ctrlp_line *line = &e->watched.ctrlp;
 
-  (void)c;
-  if (!e->watched.done || e->watched.harness || !e->reported)
+  if (add_findings(&c->findings, e, false, text) > 0)
+    return VERDICT_FAIL;
+  if (!e->watched.done || e->watched.harness || !e->reported ||
+      (asks_explorer(c) && !e->explored))
     return VERDICT_NOT_JUDGED;
   if (e->watched.verdict != BOOT_COMPLETED || !line->seen ||
       e->report.obtainable_pages < 0) {
@@ -264,43 +303,6 @@ static enum verdict judge_console(const struct check *c,
     at = line + 1;
   }
   return VERDICT_PASS;
-}
-
-static bool asks_explorer(const struct check *c)
-{
-  for (size_t i = 0; i < c->findings.count; i++)
-    if (strncmp(c->findings.items[i], "explorer/", 9) == 0 ||
-        strncmp(c->findings.items[i], "race/", 5) == 0)
-      return true;
-  return false;
-}
-
-// Whether a finding is the one that SOURCE/KIND names.
-static bool is_named(const struct found *f, const char *name)
-{
-  size_t len = strlen(f->source);
-  return strncmp(f->source, name, len) == 0 && name[len] == '/' &&
-         strcmp(name + len + 1, f->kind) == 0;
-}
-
-static size_t add_findings(const struct texts *names, const struct evidence *e,
-                           bool notes, struct buf *text)
-{
-  size_t count = 0;
-
-  for (size_t i = 0; i < e->finding_count; i++) {
-    const struct found *f = &e->findings[i];
-    for (size_t n = 0; n < names->count; n++) {
-      if (!is_named(f, names->items[n]) || (f->note && !notes))
-        continue;
-      buf_addf(text, "%s%s", notes ? "note: " : "", f->text);
-      if (f->count > 1)
-        buf_addf(text, " (%u times)", f->count);
-      buf_addc(text, '\n');
-      count++;
-    }
-  }
-  return count;
 }
 
 static enum verdict judge_findings(const struct check *c,
