@@ -165,10 +165,12 @@ ParameterizedTest(struct bug_row *row, watch, a_bug_raises_what_it_breaks)
 
 // ---- mistakes that the catalogue lacks -------------------------------------------
 
-// Put into the reference before `push_off()` of kfree; CPU 5 is one that only
-// the probe plays, so that the kernel itself still comes up.
+// Put into the reference before `push_off()` of kfree, or where kalloc has
+// looked at its own list; CPU 5 is one that only the probe plays, so that the
+// kernel itself still comes up.
 struct mistake_row {
-  char code[160], kind[40];
+  char code[200], kind[40];
+  bool in_kalloc;
 };
 
 ParameterizedTestParameters(watch, a_mistake_raises_what_it_breaks)
@@ -183,6 +185,18 @@ ParameterizedTestParameters(watch, a_mistake_raises_what_it_breaks)
        "release(&mine);",
        "lock-not-static"},
       {"if (r_tp() == 5) panic(\"no\");", "panic"},
+      // Once there were calls with interrupts on, a caller that has them off by
+      // push_off() gets the page that was handed out last: it frees all.
+      {"static struct freepage *last; static int on; "
+       "on |= mycpu()->intena; if (on && mycpu()->noff == 3 && last) "
+       "page = last; last = page;",
+       "page-freed-twice", true},
+      {"static char mine[PGSIZE] __attribute__((aligned(PGSIZE))); "
+       "if (r_tp() == 5) one.first = one.last = (struct freepage *)mine;",
+       "page-outside"},
+      // The page that was freed last is in use again when the next is freed.
+      {"static uint64 *last; if (r_tp() != 0 && last) last[40] = 7; last = pa;",
+       "page-shared-in-use"},
   };
   return cr_make_param_array(struct mistake_row, rows,
                              sizeof rows / sizeof rows[0]);
@@ -191,20 +205,28 @@ ParameterizedTestParameters(watch, a_mistake_raises_what_it_breaks)
 ParameterizedTest(struct mistake_row *row, watch,
                   a_mistake_raises_what_it_breaks)
 {
-  static const char anchor[] = "  struct chain one = {page, page, 1};\n";
+  static const char *const anchors[] = {
+      "  struct chain one = {page, page, 1};\n",
+      "  struct freepage *page = detach(&kmem[me], 1).first;\n"};
   char *code = xasprintf("  %s\n", row->code);
-  struct edit edit = {
-      .file = "kernel/kalloc.c", .after = anchor, .insert = code};
+  struct edit edits[] = {
+      {.file = "kernel/kalloc.c",
+       .after = "#include \"types.h\"\n",
+       .insert = "#include \"proc.h\"\n"},
+      {.file = "kernel/kalloc.c",
+       .after = anchors[row->in_kalloc],
+       .insert = code},
+  };
   struct tree tree = {0};
   struct error err = {0};
 
   open_all();
   tree_copy(&tree, course_reference(&course));
-  cr_assert_eq(edits_apply(&tree, &edit, 1, NULL, 0, &err), 0, "%s",
+  cr_assert_eq(edits_apply(&tree, edits, 2, NULL, 0, &err), 0, "%s",
                err.message ? err.message : "");
   struct evidence e = watch(&tree);
-  cr_expect(find(&e, row->kind) != NULL, "'%s' does not raise %s", row->code,
-            row->kind);
+  cr_expect(find(&e, row->kind) != NULL, "'%s' does not raise %s; it %s",
+            row->code, row->kind, buf_str(&e.watched.detail));
   evidence_release(&e);
   tree_release(&tree);
   free(code);

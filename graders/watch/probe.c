@@ -262,6 +262,8 @@ static void callers(void)
     intr_on();
     use_as_caller(pages_on);
     intr_off();
+    if (broken())
+      return;
 
     push_off();
     use_as_caller(pages_on);
