@@ -55,9 +55,14 @@ static void add_case(const struct ci_results *r, const struct check_result *c,
   add_text(r->file, ret);
   buf_addf(ret,
            "\">\n    <properties><property name=\"marks\" value=\"%ld\"/>"
-           "</properties>\n",
-           c->check->marks);
+           "<property name=\"earned\" value=\"%ld\"/></properties>\n",
+           c->check->marks, c->marks);
   if (element == NULL) {
+    if (c->text.len > 0) {
+      buf_adds(ret, "    <system-out>");
+      add_lines(c, ret);
+      buf_adds(ret, "</system-out>\n");
+    }
     buf_adds(ret, "  </testcase>\n");
     return;
   }
