@@ -176,15 +176,15 @@ struct mistake_row {
 ParameterizedTestParameters(watch, a_mistake_raises_what_it_breaks)
 {
   static struct mistake_row rows[] = {
-      {"if (r_tp() == 5) intr_on();", "interrupts-not-restored"},
+      {"if (r_tp() == 5) intr_on();", "interrupts-not-restored", false},
       {"if (r_tp() == 5) { push_off(); intr_on(); intr_off(); pop_off(); }",
-       "interrupts-on-inside"},
-      {"if (r_tp() == 5) printf(\"x\");", "foreign-lock"},
-      {"((uint64 *)pa)[100] = 7;", "page-changed-while-free"},
+       "interrupts-on-inside", false},
+      {"if (r_tp() == 5) printf(\"x\");", "foreign-lock", false},
+      {"((uint64 *)pa)[100] = 7;", "page-changed-while-free", false},
       {"struct spinlock mine; initlock(&mine, \"mine\"); acquire(&mine); "
        "release(&mine);",
-       "lock-not-static"},
-      {"if (r_tp() == 5) panic(\"no\");", "panic"},
+       "lock-not-static", false},
+      {"if (r_tp() == 5) panic(\"no\");", "panic", false},
       // Once there were calls with interrupts on, a caller that has them off by
       // push_off() gets the page that was handed out last: it frees all.
       {"static struct freepage *last; static int on; "
@@ -193,10 +193,10 @@ ParameterizedTestParameters(watch, a_mistake_raises_what_it_breaks)
        "page-freed-twice", true},
       {"static char mine[PGSIZE] __attribute__((aligned(PGSIZE))); "
        "if (r_tp() == 5) one.first = one.last = (struct freepage *)mine;",
-       "page-outside"},
+       "page-outside", false},
       // The page that was freed last is in use again when the next is freed.
       {"static uint64 *last; if (r_tp() != 0 && last) last[40] = 7; last = pa;",
-       "page-shared-in-use"},
+       "page-shared-in-use", false},
   };
   return cr_make_param_array(struct mistake_row, rows,
                              sizeof rows / sizeof rows[0]);
