@@ -84,9 +84,9 @@ static const char *trim(const char *line, size_t *len)
   return line;
 }
 
-static bool has_line(const struct content *in, const char *line, size_t len)
+static bool has_line(const char *in, const char *line, size_t len)
 {
-  for (const char *at = in->bytes; *at != '\0';) {
+  for (const char *at = in; *at != '\0';) {
     size_t other = strcspn(at, "\n"), trimmed = other;
     const char *text = trim(at, &trimmed);
     if (trimmed == len && memcmp(text, line, len) == 0)
@@ -105,7 +105,7 @@ static size_t line_not_in(const struct content *a, const struct content *b)
   for (const char *at = a->bytes; *at != '\0'; number++) {
     size_t whole = strcspn(at, "\n"), len = whole;
     const char *text = trim(at, &len);
-    if (len > 0 && !has_line(b, text, len))
+    if (len > 0 && !has_line(b->bytes, text, len))
       return number;
     at += whole + (at[whole] == '\n');
   }
@@ -263,7 +263,7 @@ static void find_lines(const struct tree *tree, struct evidence *e)
 struct judging {
   const struct pregrade_spec *spec;
   bool clinic;
-  bool *told;  // by check
+  char **told;  // by check: the text that was told with it, owned; or NULL
 };
 
 // Judges all checks, and keeps those that are judged on such a branch: the
@@ -295,8 +295,28 @@ static void tell_checks(struct judging *j, const struct check_result *results,
     enum verdict v = results[i].verdict;
     if (j->told[i] || !(final || v == VERDICT_PASS || v == VERDICT_FAIL))
       continue;
-    j->told[i] = true;
+    j->told[i] = xstrdup(buf_str(&results[i].text));
     j->spec->on_check(j->spec->arg, &results[i], j->clinic);
+  }
+}
+
+static void tell_more(struct judging *j, const struct check_result *results,
+                      size_t count)
+{
+  for (size_t i = 0; i < count && j->spec->on_check != NULL; i++) {
+    struct buf more = BUF_INIT;
+    for (const char *at = buf_str(&results[i].text); *at != '\0';) {
+      size_t len = strcspn(at, "\n"), trimmed = len;
+      const char *line = trim(at, &trimmed);
+      if (!has_line(j->told[i], line, trimmed)) {
+        buf_add(&more, at, len);
+        buf_addc(&more, '\n');
+      }
+      at += len + (at[len] == '\n');
+    }
+    if (more.len > 0)
+      j->spec->on_more(j->spec->arg, &results[i], buf_str(&more));
+    buf_release(&more);
   }
 }
 
@@ -326,7 +346,7 @@ int pregrade(const struct pregrade_spec *spec, struct pregrade_result *ret,
   struct judging judging = {
       .spec = spec,
       .clinic = r.clinic,
-      .told = xcalloc(spec->lab->facts.rubric.checks.count + 1, sizeof(bool)),
+      .told = xcalloc(spec->lab->facts.rubric.checks.count + 1, sizeof(char *)),
   };
   int rc = make_tree(spec, r.clinic, &tree, &r.notes, err);
 
@@ -355,7 +375,10 @@ int pregrade(const struct pregrade_spec *spec, struct pregrade_result *ret,
     find_lines(&tree, &r.evidence);
     r.count = judge(&judging, &r.evidence, &r.results);
     tell_checks(&judging, r.results, r.count, true);
+    tell_more(&judging, r.results, r.count);
   }
+  for (size_t i = 0; i < spec->lab->facts.rubric.checks.count; i++)
+    free(judging.told[i]);
   free(judging.told);
   stock_close(&stock);
   tree_release(&tree);

@@ -18,6 +18,10 @@ struct pregrade_spec {
   // Called once for each check, as soon as it is certain what comes of it;
   // `clinic` as below. May be NULL.
   void (*on_check)(void *arg, const struct check_result *result, bool clinic);
+  // Called at the end for each check of which more was seen by then; `lines` are
+  // those that were not told with it.
+  void (*on_more)(void *arg, const struct check_result *result,
+                  const char *lines);
   void *arg;
 };
 

@@ -208,6 +208,17 @@ static void tell_check(void *arg, const struct check_result *r, bool clinic)
   fflush(stdout);
 }
 
+static void tell_more(void *arg, const struct check_result *r,
+                      const char *lines)
+{
+  struct telling *t = arg;
+  if (is_left_out(r, t->effort))
+    return;
+  progress_hide(t->progress);
+  printf("more on %s:\n", r->check->id);
+  print_lines("      ", lines);
+}
+
 // ---- for services ----------------------------------------------------------------
 
 static int write_file(const char *folder, const char *name,
@@ -276,6 +287,7 @@ static int run_checks(const struct public_lab *lab, const struct arguments *a,
                                .effort = a->effort,
                                .on_progress = tell,
                                .on_check = tell_check,
+                               .on_more = tell_more,
                                .arg = &t};
   int rc = pregrade(&spec, &r, err);
   end_telling(&t);
