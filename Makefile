@@ -6,6 +6,7 @@
 # make mutants    explore mutants of correct allocators, print the survivors
 # make fuzz-minute   each fuzz target for a minute
 # make lint       what must hold of the sources without running them
+# make kill-points   kill a grading run at 500 moments
 # make validity   grade the same again and again: hours
 # make install    into $(DESTDIR)$(PREFIX); install-student: only what students
 #                 may have; uninstall
@@ -230,6 +231,13 @@ soak: $(BUILD)/tool-soak build/kernel/$(TREE)/kernel/kernel
 # All of tests/kernel-faults; `make check` leaves out those that take long.
 kernel-faults: $(BUILD)/boot-all build/kernel/start/kernel/kernel
 	LABGEN_FAULTS=all $(BUILD)/boot-all -j$(JOBS) --filter 'usertests/a_fault*'
+
+# Kills a grading run at KILLS moments, ten minutes or so; make check does it 20
+# times.
+KILLS ?= 500
+.PHONY: kill-points
+kill-points: all $(BUILD)/boot-all
+	LABGEN_KILLS=$(KILLS) $(BUILD)/boot-all --filter 'grade/a_killed_run*'
 
 bench: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(BENCHES) \
   build/kernel/reference/kernel/kernel

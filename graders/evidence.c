@@ -196,7 +196,7 @@ static void on_verdict(void *arg, struct boot *boot)
   read_report(w);
   counted_report(&w->counted, w->symbols, &w->guest, &w->facts->locks);
   if (w->hung || boot_verdict(boot) == BOOT_HUNG)
-    hang_report(w->kernel, w->socket, &w->facts->hang);
+    hang_report(w->kernel, w->socket, w->spec->stock->sandbox, &w->facts->hang);
 }
 
 static void read_ctrlp(struct boot_facts *f, unsigned cpus)
