@@ -142,7 +142,8 @@ static int check_program(const struct run *r, struct error *err)
   return rc;
 }
 
-static int prepare(struct run *r, struct error *err)
+// The lab and the runtime.
+static int find_own(struct run *r, struct error *err)
 {
   const char *data;
   int rc = data_dir(&data, err);
@@ -152,7 +153,17 @@ static int prepare(struct run *r, struct error *err)
                     ? absolute(r->o->lab)
                     : path_join(data, "graders/percpu-kalloc-explore.yaml");
   r->runtime = path_join(data, "graders/explore/rt");
-  rc = ex_lab_read(r->lab_path, &r->lab, err);
+  return 0;
+}
+
+static int prepare(struct run *r, struct error *err)
+{
+  const char *data;
+  int rc = data_dir(&data, err);
+  if (rc == 0)
+    rc = find_own(r, err);
+  if (rc == 0)
+    rc = ex_lab_read(r->lab_path, &r->lab, err);
   if (rc == 0)
     rc = check_program(r, err);
   if (rc == 0)
@@ -384,6 +395,37 @@ int explore(const struct explore_options *options, struct explore_result *ret,
     *ret = result;
   } else {
     explore_release(&result);
+  }
+  run_release(&r);
+  return rc;
+}
+
+struct adding {
+  struct argv *files;
+  const char *folder;
+};
+
+static int add_path(void *arg, const char *name, struct error *err)
+{
+  struct adding *a = arg;
+  char *path = path_join(a->folder, name);
+  (void)err;
+  argv_add(a->files, path);
+  free(path);
+  return 0;
+}
+
+int explore_files(struct argv *ret, struct error *err)
+{
+  const struct explore_options defaults = {0};
+  struct run r = {.o = &defaults};
+  int rc = find_own(&r, err);
+  rc = rc ? rc : find_program(&r, err);
+  if (rc == 0) {
+    struct adding a = {ret, r.runtime};
+    argv_add(ret, r.lab_path);
+    argv_add(ret, r.program);
+    rc = file_walk(r.runtime, add_path, &a, err);
   }
   run_release(&r);
   return rc;

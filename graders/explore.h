@@ -9,6 +9,7 @@
 #include "graders/explore/story.h"
 #include "graders/explore/table.h"
 #include "labgen/base/error.h"
+#include "labgen/run/argv.h"
 
 // The fixed set that marks come from: every program of the lab, up to this
 // many preemptions, and at most this many schedules of a program at one bound.
@@ -49,6 +50,10 @@ struct explore_result {
 int explore(const struct explore_options *options, struct explore_result *ret,
             struct error *err);
 void explore_release(struct explore_result *r);
+
+// Appends the files that decide what is found with the options' defaults: lab,
+// program, runtime. LG_ENOTFOUND, LG_EHARNESS, LG_EIO.
+int explore_files(struct argv *ret, struct error *err);
 
 // Borrowed words for table_make() and print.h.
 struct table_words explore_words(const struct explore_result *r);

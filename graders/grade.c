@@ -326,7 +326,9 @@ int grade_calibrate(struct grader *g, json_t **ret_start, struct error *err)
   if (rc == 0 &&
       ((g->plain && e.plain.harness) || (g->watched && e.watched.harness)))
     rc = error_set(err, LG_EHARNESS,
-                   "the lab's start kernel could not be booted: %s",
+                   "the lab's start kernel could not be booted: %s\n"
+                   "'labgen doctor' says what is missing; mend it and run "
+                   "this again, what is judged stays",
                    buf_str(g->plain ? &e.plain.detail : &e.watched.detail));
   if (rc == 0) {
     g->plain_cpu_s = e.plain.cpu_s;

@@ -10,6 +10,7 @@
 
 #include "graders/grade.h"
 #include "graders/record.h"
+#include "graders/tool-key.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 #include "labgen/repo/publish.h"
@@ -18,7 +19,6 @@
 
 #define START_FILE "start.evidence.json"
 #define REFERENCE_FILE "reference.evidence.json"
-#define MAX_TOOL_BYTES (256u << 20)
 
 struct item {
   const struct intake_claim *claim;
@@ -41,50 +41,7 @@ struct run {
   json_t *reference;  // evidence of an earlier run, or NULL
 };
 
-// --- what the results depend on ---------------------------------------------
-
-static int add_file_part(struct buf *all, const char *path, struct error *err)
-{
-  struct buf bytes = BUF_INIT;
-  int rc = file_read(path, MAX_TOOL_BYTES, &bytes, err);
-  if (rc == 0) {
-    const struct key_part part = {buf_str(&bytes), bytes.len};
-    char *key = cache_key(&part, 1);
-    buf_addf(all, "%s\n", key);
-    free(key);
-  }
-  buf_release(&bytes);
-  return rc;
-}
-
-// Names this program, the rubric and what of the lab decides a verdict.
-static int make_tool_key(struct run *r, struct error *err)
-{
-  const struct run_spec *s = r->spec;
-  const struct lab *lab = &s->course->lab;
-  struct buf all = BUF_INIT;
-  buf_addf(&all, "%s %ld %ld %d\n", r->stock.key, lab->machine.harts,
-           lab->machine.memory_mib, (int)s->effort);
-  for (size_t i = 0; i < lab->submission.files.count; i++)
-    buf_addf(&all, "%s\n", lab->submission.files.items[i]);
-  for (size_t i = 0; i < lab->submission.functions.count; i++) {
-    const struct lab_function *f =
-        LIST_AT(lab->submission.functions, struct lab_function, i);
-    buf_addf(&all, "%s %s\n", f->file, f->function);
-  }
-  for (size_t i = 0; i < lab->submission.prototypes.count; i++)
-    buf_addf(&all, "%s\n", lab->submission.prototypes.items[i]);
-  for (size_t i = 0; i < s->rubric->checks.count; i++)
-    buf_addf(&all, "%s\n", LIST_AT(s->rubric->checks, struct check, i)->id);
-  int rc = add_file_part(&all, s->rubric->at.path, err);
-  rc = rc ? rc : add_file_part(&all, "/proc/self/exe", err);
-  if (rc == 0) {
-    const struct key_part part = {buf_str(&all), all.len};
-    r->tool = cache_key(&part, 1);
-  }
-  buf_release(&all);
-  return rc;
-}
+// --- what the rubric asks for -----------------------------------------------
 
 static bool asks_explorer(const struct check *c)
 {
@@ -458,7 +415,8 @@ static int open_course(struct run *r, struct error *err)
   rc = rc ? rc
           : stock_open(cache, course_start(s->course), s->sandbox, &r->stock,
                        err);
-  rc = rc ? rc : make_tool_key(r, err);
+  rc = rc ? rc
+          : tool_key(s->course, s->rubric, s->effort, &r->stock, &r->tool, err);
   r->grader = (struct grader){.course = s->course,
                               .rubric = s->rubric,
                               .stock = &r->stock,

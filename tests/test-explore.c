@@ -271,6 +271,8 @@ Test(explore, loops_crashes_and_wild_pointers_are_findings)
   teardown();
   expect("loop-without-memory", "exhaust", EX_ENDLESS);
   teardown();
+  expect("loop-at-once", "exhaust", EX_ENDLESS);
+  teardown();
   expect("recursion", "exhaust", EX_CRASH);
   teardown();
   expect("trap", "exhaust", EX_CRASH);

@@ -13,7 +13,12 @@ enum { CALLER_BYTE = 0xee };
 static void *call(ex_call *fn, const struct ex_function *f, void *page)
 {
   const long *a = f->arg;
-  return page ? fn((long)page, a[0], a[1], a[2]) : fn(a[0], a[1], a[2], 0);
+  struct thread *t = machine_thread(the_machine);
+  t->in_code = true;
+  void *got =
+      page ? fn((long)page, a[0], a[1], a[2]) : fn(a[0], a[1], a[2], 0);
+  t->in_code = false;
+  return got;
 }
 
 static void begin_call(struct thread *t, bool allocating, uint32_t step)

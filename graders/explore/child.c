@@ -62,8 +62,9 @@ static void on_tick(int signo)
   static int stuck;
   struct machine *m = the_machine;
   (void)signo;
-  bool same = m && m->current >= 0 && m->hb.step == last_step &&
-              m->hb.round == last_round && machine_thread(m)->depth > 0;
+  struct thread *t = m && m->current >= 0 ? machine_thread(m) : NULL;
+  bool same = t && t->in_code && m->hb.step == last_step &&
+              m->hb.round == last_round;
   stuck = same ? stuck + 1 : 0;
   if (!m)
     return;

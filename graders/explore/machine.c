@@ -331,7 +331,7 @@ static void start_thread(struct machine *m, int id)
 {
   struct thread *t = &m->thread[id];
   t->state = THREAD_READY;
-  t->in_call = false;
+  t->in_code = t->in_call = false;
   t->depth = 0;
   t->locks.count = 0;
   coro_start(&t->coro, t->stack, thread_entry);

@@ -60,6 +60,7 @@ struct thread {
   int held_count;
 
   const void *at;  // where it accessed memory, or asked for a lock, last
+  bool in_code;    // it is in the code under test, or in a hook of it
 
   // the call that is under way
   bool in_call, allocating;
