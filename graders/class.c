@@ -81,6 +81,8 @@ void class_flags(const struct class_student *s, struct buf *ret)
     buf_addf(ret, "%ld days late; ", s->marks.days_late);
   else if (s->marks.days_late > 0)
     buf_addf(ret, "%ld late days used; ", s->marks.days_late);
+  if (s->marks.off)
+    buf_addf(ret, "%ld marks off for it; ", s->marks.off);
   if (s->marks.late_unknown)
     buf_adds(ret, "marked as late; ");
   if (s->marks.overridden)

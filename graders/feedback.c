@@ -29,12 +29,13 @@ static void add_lateness(const struct class_spec *spec,
 {
   long most = spec->marks.dates->late_days;
   if (s->marks.too_late)
-    buf_addf(b,
-             "\nHanded in %ld days late; %ld late days are allowed. Staff "
-             "decide what it counts.\n",
+    buf_addf(b, "\nHanded in %ld days late; %ld late days are allowed.\n",
              s->marks.days_late, most);
   else if (s->marks.days_late > 0)
     buf_addf(b, "\nLate days used: %ld of %ld.\n", s->marks.days_late, most);
+  if (s->marks.off)
+    buf_addf(b, "That takes %ld marks off the %ld of the checks below.\n",
+             s->marks.off, s->marks.total + s->marks.off);
   else if (s->marks.late_unknown)
     buf_adds(b, "\nThe platform marked it as late.\n");
 }

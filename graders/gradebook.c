@@ -30,9 +30,9 @@ static bool has_marks(const struct class_student *s)
 
 static void begin_csv(struct class_report *r)
 {
-  static const char *const names[] = {"id",      "name",      "email",
-                                      "section", "status",    "marks",
-                                      "max",     "days_late", "look_at"};
+  static const char *const names[] = {
+      "id",    "name", "email",     "section",        "status",
+      "marks", "max",  "days_late", "late_marks_off", "look_at"};
   const struct rubric *rubric = r->spec->rubric;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
     add_field(&r->text, names[i]);
@@ -57,10 +57,12 @@ static void add_csv(struct class_report *r, const struct class_student *s)
   else
     buf_addc(b, ',');
   add_number(b, marks_max(rubric));
-  if (s->record && s->marks.days_late >= 0)
+  if (s->record && s->marks.days_late >= 0) {
     add_number(b, s->marks.days_late);
-  else
-    buf_addc(b, ',');
+    add_number(b, s->marks.off);
+  } else {
+    buf_adds(b, ",,");
+  }
   add_field(b, buf_str(&flags));
   for (size_t i = 0; i < rubric->checks.count; i++) {
     const struct check *c = LIST_AT(rubric->checks, struct check, i);

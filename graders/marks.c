@@ -114,6 +114,15 @@ static void find_lateness(const struct lab_dates *d, const json_t *record,
   m->late_unknown = marked && m->days_late <= 0;
 }
 
+// What lateness takes off the marks that the work would have.
+static long late_cost(const struct lab_dates *d, const struct marks *m)
+{
+  long days = m->too_late ? d->late_days : m->days_late;
+  if (m->too_late && d->too_late == TOO_LATE_ZERO)
+    return m->total;
+  return days > 0 ? m->total * days * d->late_penalty / 100 : 0;
+}
+
 static json_t *override_json(const struct override *o)
 {
   return json_pack("{s:I, s:s}", "marks", (json_int_t)o->marks, "reason",
@@ -138,14 +147,17 @@ void marks_finish(const struct marks_spec *spec, json_t *record,
       json_object_set_new(checks, id, override_json(o));
   }
   const struct override *o = find(spec->overrides, student, TOTAL);
+  find_lateness(spec->dates, record, &m);
+  m.off = o ? 0 : late_cost(spec->dates, &m);
+  m.total -= m.off;
   if (o) {
     m.total = o->marks;
     m.overridden = true;
     json_object_set_new(checks, TOTAL, override_json(o));
   }
-  find_lateness(spec->dates, record, &m);
   json_object_set_new(final, "marks", json_integer(m.total));
   json_object_set_new(final, "max", json_integer(m.max));
+  json_object_set_new(final, "late_marks_off", json_integer(m.off));
   json_object_set_new(final, "days_late", json_integer(m.days_late));
   json_object_set_new(final, "too_late", json_boolean(m.too_late));
   json_object_set_new(final, "late_unknown", json_boolean(m.late_unknown));

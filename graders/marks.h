@@ -38,6 +38,7 @@ struct marks_spec {
 // What the marks come to. Hidden checks count, and show no more than that.
 struct marks {
   long total, max;
+  long off;           // taken off for lateness; in `total` already
   long days_late;     // begun days after the deadline; -1: not known
   bool late_unknown;  // the platform calls it late, and nothing says how late
   bool too_late;      // more than the late days
@@ -52,7 +53,8 @@ long marks_max(const struct rubric *rubric);
 bool marks_shown(const struct marks_spec *spec, const struct check *check);
 
 // Adds "final" to a record, with the marks of each check and the total after
-// overrides, and lateness; replaces what was there. *ret says the same.
+// overrides and what lateness takes off, unless staff decided the total;
+// replaces what was there. *ret says the same.
 void marks_finish(const struct marks_spec *spec, json_t *record,
                   struct marks *ret);
 

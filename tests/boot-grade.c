@@ -59,6 +59,43 @@ Test(grade, unchanged_submissions_are_not_graded_again_and_overrides_survive)
   exam_expect_text("", "gradebook.csv", ",judged,7,10,", true);
 }
 
+// As Gradescope exports them, which says when each was handed in.
+Test(grade, late_days_cost_what_the_lab_file_says_and_staff_stand_above_it)
+{
+  struct buf lab = BUF_INIT;
+  cr_assert_eq(file_read(exam.lab, 1 << 20, &lab, NULL), 0);
+  char *at = strstr(lab.data, "late_days: 3");
+  cr_assert(at);
+  buf_splice(&lab, (size_t)(at - lab.data), 12,
+             "late_days: 3\n  late_penalty: 10", 31);
+  cr_assert_eq(file_write(exam.lab, lab.data, lab.len, 0644, NULL), 0);
+  exam_put("submission_metadata.yml",
+           "submission_1:\n  :submitters:\n  - :sid: s0\n"
+           "  :created_at: 2025-03-21 12:00:00 Z\n"
+           "submission_2:\n  :submitters:\n  - :sid: s1\n"
+           "  :created_at: 2025-03-23 12:00:00 Z\n"
+           "submission_3:\n  :submitters:\n  - :sid: s2\n"
+           "  :created_at: 2025-03-26 12:00:00 Z\n"
+           "submission_4:\n  :submitters:\n  - :sid: s3\n"
+           "  :created_at: 2025-03-26 12:00:00 Z\n");
+  for (int i = 1; i <= 4; i++) {
+    char *name = xasprintf("submission_%d", i);
+    exam_hand_in(name, course_reference(&exam.course));
+    free(name);
+  }
+  exam_put("../results/only/overrides.yaml",
+           "- {student: s3, check: total, marks: 9, reason: was ill}\n");
+  EXAM_RUN(1, "--only", "object");
+  exam_expect_text("", "gradebook.csv", ",judged,10,10,0,0,,", true);
+  exam_expect_text("", "gradebook.csv", ",judged,8,10,2,2,2 late", true);
+  exam_expect_text("", "gradebook.csv", ",judged,0,10,5,10,5 days", true);
+  exam_expect_text("", "gradebook.csv", ",judged,9,10,5,0,5 days", true);
+  exam_expect_text("s1", "feedback.md", "takes 2 marks off the 10", true);
+  exam_expect_text("s2", "result.json", "\"too_late\": true", true);
+  exam_expect_text("s3", "feedback.md", "Marks: 9 of 10", true);
+  buf_release(&lab);
+}
+
 Test(grade, a_wrong_override_is_an_error_with_its_line)
 {
   exam_hand_in("s0", course_reference(&exam.course));

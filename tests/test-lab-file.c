@@ -162,6 +162,18 @@ static const struct bad_line bad_lines[] = {
      "2026-02-03 00:00 Z}",
      "lab.yaml:11:8: dates: 'clinic_release' lies before the last late day, "
      "when solutions can still be handed in"},
+    {11, "dates: {deadline: 2026-02-01 00:00 Z, late_penalty: 101}",
+     "lab.yaml:11:53: 'late_penalty' must lie between 0 and 100, not be 101"},
+    {11, "dates: {deadline: 2026-02-01 00:00 Z, late_penalty: 10}",
+     "lab.yaml:11:8: dates: 'late_penalty' is for late days, and 'late_days' "
+     "gives none"},
+    {11,
+     "dates: {deadline: 2026-02-01 00:00 Z, late_days: 3, late_penalty: 40}",
+     "lab.yaml:11:8: dates: 40 percent a day would be more than all marks "
+     "before the last of 3 late days"},
+    {11, "dates: {deadline: 2026-02-01 00:00 Z, too_late: never}",
+     "lab.yaml:11:49: unknown value of 'too_late': 'never' (known: "
+     "zero, marks)"},
     {12, "commits: {author: \"A<b\", email: a@b, date: 2026-01-01 00:00 Z}",
      "lab.yaml:12:10: commits: '<', '>' and line ends cannot stand in an "
      "author, nor blanks in an e-mail address"},

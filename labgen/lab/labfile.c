@@ -92,7 +92,8 @@ static const struct field start_fields[] = {
           .doc = "commits made after students have begun, in order"),
     FIELD(struct lab_start, handout, FIELD_FILE, .required = true,
           .doc = "the handout, Markdown; ${student}, ${name}, ${title}, "
-                 "${branch}, ${deadline}, ${late_days} are filled in"),
+                 "${branch}, ${deadline}, ${late_days}, ${late_rule} are "
+                 "filled in"),
     FIELD(struct lab_start, handout_file, FIELD_TREE_PATH, .fallback = "LAB.md",
           .doc = "where the handout lies in the tree"),
     FIELD_END,
@@ -193,11 +194,22 @@ const struct schema lab_submission_schema = {
     .fields = submission_fields,
 };
 
+static const char *const too_late_names[] = {
+#define ROW(number, name, words) name,
+    TOO_LATES(ROW)
+#undef ROW
+        NULL};
+
 static const struct field dates_fields[] = {
     FIELD(struct lab_dates, deadline, FIELD_TIME, .required = true,
           .doc = "when the lab is due"),
     FIELD(struct lab_dates, late_days, FIELD_INT, .fallback = "0", .min = 0,
           .max = 365, .doc = "days after it that still count"),
+    FIELD(struct lab_dates, late_penalty, FIELD_INT, .fallback = "0", .min = 0,
+          .max = 100, .doc = "percent of the marks that each late day costs"),
+    FIELD(struct lab_dates, too_late, FIELD_CHOICE, .fallback = "zero",
+          .choices = too_late_names,
+          .doc = "what later work gets: no marks, or those of the last day"),
     FIELD(struct lab_dates, clinic_release, FIELD_TIME,
           .doc = "when clinic repositories may be written; without it, the "
                  "deadline plus the late days"),
@@ -212,6 +224,15 @@ static int check_dates(const void *value, struct reader *r)
     return reader_error(r, &d->at,
                         "dates: 'clinic_release' lies before the last late "
                         "day, when solutions can still be handed in");
+  if (d->late_penalty && !d->late_days)
+    return reader_error(r, &d->at,
+                        "dates: 'late_penalty' is for late days, and "
+                        "'late_days' gives none");
+  if (d->late_penalty * d->late_days > 100)
+    return reader_error(r, &d->at,
+                        "dates: %ld percent a day would be more than all marks "
+                        "before the last of %ld late days",
+                        d->late_penalty, d->late_days);
   return 0;
 }
 
@@ -319,6 +340,28 @@ int lab_read(const char *path, struct arena *arena, struct lab *ret,
   }
   *ret = lab;
   return 0;
+}
+
+void lab_late_rule(const struct lab_dates *dates, struct buf *ret)
+{
+  static const char *const words[] = {
+#define ROW(number, name, words) words,
+      TOO_LATES(ROW)
+#undef ROW
+  };
+  if (dates->late_days == 0) {
+    buf_addf(ret, "What is handed in later %s.",
+             dates->too_late == TOO_LATE_ZERO ? words[TOO_LATE_ZERO]
+                                              : "is marked all the same");
+    return;
+  }
+  buf_addf(ret, "Up to %ld day%s late ", dates->late_days,
+           dates->late_days == 1 ? "" : "s");
+  if (dates->late_penalty)
+    buf_addf(ret, "costs %ld percent of the marks a day", dates->late_penalty);
+  else
+    buf_adds(ret, "costs nothing");
+  buf_addf(ret, "; what comes after that %s.", words[dates->too_late]);
 }
 
 int lab_read_secret(const struct lab *lab, const struct roster *roster,

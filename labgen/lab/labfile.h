@@ -78,10 +78,23 @@ struct lab_submission {
   struct texts prototypes;  // headers that may gain prototypes
 };
 
+// What is handed in after the last late day: number, name in YAML, words.
+#define TOO_LATES(X)                        \
+  X(TOO_LATE_ZERO, "zero", "gets no marks") \
+  X(TOO_LATE_MARKS, "marks", "is marked like the last of them")
+
+enum too_late {
+#define TOO_LATE_NUMBER(number, name, words) number,
+  TOO_LATES(TOO_LATE_NUMBER)
+#undef TOO_LATE_NUMBER
+};
+
 struct lab_dates {
   struct place at;
   struct when deadline;
   long late_days;
+  long late_penalty;  // percent of the marks for each late day that was begun
+  int too_late;       // enum too_late
   struct when clinic_release;  // where not given: deadline and late days
 };
 
@@ -125,6 +138,9 @@ extern const struct schema lab_machine_schema, lab_submission_schema;
 // each as FILE:LINE:COLUMN: message. LG_EINPUT, or as yaml_read().
 int lab_read(const char *path, struct arena *arena, struct lab *ret,
              struct error *err);
+
+// Appends what late work gets, in a sentence for students.
+void lab_late_rule(const struct lab_dates *dates, struct buf *ret);
 
 // Reads the course secret: the file or the variable, without white space at
 // its end, at least 16 bytes. A secret of the form "demo HASH" is good for the

@@ -24,14 +24,19 @@ static int add_handout(const struct course *c, const struct student *s,
                        const char *path, const char *branch, struct tree *tree,
                        struct error *err)
 {
-  struct buf text = BUF_INIT, filled = BUF_INIT;
+  struct buf text = BUF_INIT, filled = BUF_INIT, rule = BUF_INIT;
   char deadline[40], late_days[24];
   when_format(&c->lab.dates.deadline, deadline, sizeof(deadline));
   snprintf(late_days, sizeof(late_days), "%ld", c->lab.dates.late_days);
+  lab_late_rule(&c->lab.dates, &rule);
   struct param params[] = {
-      {"student", s->id},      {"name", *s->name ? s->name : s->id},
-      {"title", c->lab.title}, {"branch", branch},
-      {"deadline", deadline},  {"late_days", late_days},
+      {"student", s->id},
+      {"name", *s->name ? s->name : s->id},
+      {"title", c->lab.title},
+      {"branch", branch},
+      {"deadline", deadline},
+      {"late_days", late_days},
+      {"late_rule", buf_str(&rule)},
   };
   struct place at = {path, 0, 0};
   int rc = file_read(path, HANDOUT_MAX_BYTES, &text, err);
@@ -43,6 +48,7 @@ static int add_handout(const struct course *c, const struct student *s,
                      filled.len, false, err);
   buf_release(&text);
   buf_release(&filled);
+  buf_release(&rule);
   return rc;
 }
 

@@ -52,6 +52,11 @@ void worker_say(struct worker *w, const char *words)
   size_t n = len < 0                   ? 0
              : (size_t)len < SAY_BYTES ? (size_t)len
                                        : SAY_BYTES - 1;
+  while (n > 0 && line[n - 1] == '\n')
+    n--;
+  for (size_t i = 0; i < n; i++)
+    if (line[i] == '\n')
+      line[i] = ' ';
   line[n++] = '\n';
   // Words that do not fit into the pipe are lost, and nobody waits for them.
   if (write(w->fd, line, n) < 0)

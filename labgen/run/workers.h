@@ -9,7 +9,7 @@
 #include "labgen/base/error.h"
 
 // For the process that does an item: tells the others what it is doing. One
-// line of at most 200 bytes.
+// line of at most 200 bytes; line breaks become blanks.
 struct worker;
 void worker_say(struct worker *w, const char *words);
 
