@@ -291,21 +291,18 @@ static int run_build(struct arguments *a)
 static int build(int argc, char **argv)
 {
   struct arguments a = {.stage = STAGE_ALL};
-  char *found = NULL;
-  const char *data;
-  a.lab_file = "config.yaml";
+  char *lab_file = NULL;
   a.build.out = "out";
   a.build.kernels = true;
   a.build.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
   a.students = xcalloc((size_t)argc, sizeof(*a.students));
   int status = parse(argc, argv, &a);
-  if (status == 0 && !file_exists(a.lab_file) &&
-      strcmp(a.lab_file, "config.yaml") == 0 && data_dir(&data, NULL) == 0)
-    a.lab_file = found = path_join(data, "config.yaml");
-  if (status == 0)
+  if (status == 0) {
+    a.lab_file = lab_file = command_lab_file(a.lab_file);
     status = run_build(&a);
+  }
   free(a.students);
-  free(found);
+  free(lab_file);
   return status;
 }
 

@@ -414,9 +414,8 @@ static int default_jobs(void)
 
 static int grade(int argc, char **argv)
 {
-  struct arguments a = {.lab_file = "config.yaml"};
-  char *found = NULL;
-  const char *data;
+  struct arguments a = {0};
+  char *lab_file = NULL;
   a.run.results = "results";
   a.run.jobs = default_jobs();
   a.run.effort = EFFORT_FULL;
@@ -424,18 +423,17 @@ static int grade(int argc, char **argv)
   a.students = xcalloc((size_t)argc + 1, sizeof(*a.students));
   a.paths = xcalloc((size_t)argc + 1, sizeof(*a.paths));
   int status = parse(argc, argv, &a);
-  if (status == 0 && !file_exists(a.lab_file) &&
-      strcmp(a.lab_file, "config.yaml") == 0 && data_dir(&data, NULL) == 0)
-    a.lab_file = found = path_join(data, "config.yaml");
-  if (status == 0)
+  if (status == 0) {
+    a.lab_file = lab_file = command_lab_file(a.lab_file);
     status = run(&a);
+  }
   free(a.students);
   free(a.paths);
   free(a.only.items);
   free(a.only_text);
   free(a.formats.items);
   free(a.format_text);
-  free(found);
+  free(lab_file);
   return status;
 }
 

@@ -342,18 +342,22 @@ static int run_topic(const struct topic *topic, const struct arguments *a)
 {
   struct course course = {0};
   struct error err = {0};
+  char *lab_file = NULL;
   int rc = 0;
   // What a lab file may hold is not told by a lab file.
-  if (topic->show != show_schema)
-    rc = course_load(a->lab_file, false, &course, &err);
+  if (topic->show != show_schema) {
+    lab_file = command_lab_file(a->lab_file);
+    rc = course_load(lab_file, false, &course, &err);
+  }
   rc = rc ? rc : topic->show(&course, a, &err);
   course_release(&course);
+  free(lab_file);
   return rc ? command_failed(&err) : 0;
 }
 
 static int show(int argc, char **argv)
 {
-  struct arguments a = {.lab_file = "config.yaml", .out = "out"};
+  struct arguments a = {.out = "out"};
   const char *names[sizeof(topics) / sizeof(topics[0])];
   size_t count = sizeof(topics) / sizeof(topics[0]), i = 0;
   int status = parse(argc, argv, &a);

@@ -199,19 +199,16 @@ static int run_verify(const struct arguments *a)
 static int verify(int argc, char **argv)
 {
   struct arguments a = {.boots = 5, .jobs = 1};
-  char *found = NULL;
-  const char *data;
-  a.lab_file = "config.yaml";
+  char *lab_file = NULL;
   a.out = "build/verify";
   a.only = xcalloc((size_t)argc + 1, sizeof(*a.only));
   int status = parse(argc, argv, &a);
-  if (status == 0 && !file_exists(a.lab_file) &&
-      strcmp(a.lab_file, "config.yaml") == 0 && data_dir(&data, NULL) == 0)
-    a.lab_file = found = path_join(data, "config.yaml");
-  if (status == 0)
+  if (status == 0) {
+    a.lab_file = lab_file = command_lab_file(a.lab_file);
     status = run_verify(&a);
+  }
   free(a.only);
-  free(found);
+  free(lab_file);
   return status;
 }
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "labgen/base/alloc.h"
 #include "labgen/base/buf.h"
+#include "labgen/base/file.h"
 
 static const struct command *const commands[] = {
 #define ROW(c) &cmd_##c,
@@ -54,6 +56,28 @@ int command_failed(struct error *err)
   }
   error_release(err);
   return status;
+}
+
+char *command_lab_file(const char *given)
+{
+  static const char here[] = "config.yaml";
+  const char *data;
+  char *shipped;
+
+  if (given != NULL)
+    return xstrdup(given);
+  if (file_exists(here) || data_dir(&data, NULL) != 0)
+    return xstrdup(here);
+  shipped = path_join(data, here);
+  if (!file_exists(shipped)) {
+    free(shipped);
+    return xstrdup(here);
+  }
+  fprintf(stderr,
+          "labgen: no config.yaml here, so this is the demo's, %s; -c names "
+          "another\n",
+          shipped);
+  return shipped;
 }
 
 void command_help(const struct command *command)

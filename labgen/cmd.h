@@ -41,6 +41,11 @@ int command_misused(const struct command *command, const char *fmt, ...)
 // terminal, releases it, and returns its exit status.
 int command_failed(struct error *err);
 
+// The lab file that staff's commands read: `given` (-c), or where that is NULL
+// config.yaml in the current folder, or where there is none the demo's that
+// labgen came with, which is said on standard error. The caller owns the result.
+char *command_lab_file(const char *given);
+
 // Prints the command's help on standard output.
 void command_help(const struct command *command);
 
