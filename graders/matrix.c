@@ -65,30 +65,57 @@ static size_t add_unknown_checks(const struct verify_result *v, size_t subject,
   return count;
 }
 
+static bool is_judged(const struct verify_result *v, size_t subject, int boot)
+{
+  for (size_t c = 0; c < v->rubric->checks.count; c++)
+    if (v->trials[subject][boot].verdicts[c] == VERDICT_NOT_JUDGED)
+      return false;
+  return true;
+}
+
+int verify_unjudged(const struct verify_result *v, size_t subject)
+{
+  int count = 0;
+  for (int boot = 0; v->trials[subject] != NULL && boot < v->boots; boot++)
+    count += !is_judged(v, subject, boot);
+  return count;
+}
+
+// The lowest and highest marks of the trials that were judged; false when there
+// is none.
+static bool marks_range(const struct verify_result *v, size_t subject,
+                        long *ret_low, long *ret_high)
+{
+  bool any = false;
+
+  for (int boot = 0; boot < v->boots; boot++) {
+    long marks = v->trials[subject][boot].marks;
+    if (!is_judged(v, subject, boot))
+      continue;
+    *ret_low = any && *ret_low < marks ? *ret_low : marks;
+    *ret_high = any && *ret_high > marks ? *ret_high : marks;
+    any = true;
+  }
+  return any;
+}
+
 // A mark that changes from one trial to the next depends on luck.
 static size_t add_changing_marks(const struct verify_result *v, size_t subject,
                                  struct buf *ret)
 {
-  const struct trial *t = v->trials[subject];
-  long low = t[0].marks, high = t[0].marks;
+  long low, high;
 
-  for (int boot = 1; boot < v->boots; boot++) {
-    low = t[boot].marks < low ? t[boot].marks : low;
-    high = t[boot].marks > high ? t[boot].marks : high;
-  }
-  if (low == high)
+  if (!marks_range(v, subject, &low, &high) || low == high)
     return 0;
   buf_addf(ret, "%s: marks from %ld to %ld for the same submission\n",
            v->subjects->items[subject].id, low, high);
   return 1;
 }
 
-size_t verify_differences(const struct verify_result *v, struct buf *ret,
-                          size_t *ret_unjudged)
+size_t verify_differences(const struct verify_result *v, struct buf *ret)
 {
   size_t count = 0;
 
-  *ret_unjudged = 0;
   for (size_t s = 0; s < v->subjects->count; s++) {
     if (v->trials[s] == NULL)
       continue;
@@ -98,7 +125,6 @@ size_t verify_differences(const struct verify_result *v, struct buf *ret,
     for (size_t c = 0; c < v->rubric->checks.count; c++) {
       int failed = verify_count(v, s, c, VERDICT_FAIL);
       int unjudged = verify_count(v, s, c, VERDICT_NOT_JUDGED);
-      *ret_unjudged += (size_t)unjudged;
       if (verify_must_fail(v, s, c) && failed + unjudged < v->boots) {
         buf_addf(ret, "%s: %s must fail and did so in %d of %d\n", id,
                  check_at(v, c)->id, failed, v->boots);
@@ -195,10 +221,21 @@ static char *cell(const struct verify_result *v, size_t subject, size_t check)
   return buf_detach(&b);
 }
 
+// "100", "95 to 100", or "?" when no trial was judged.
+static char *marks_words(const struct verify_result *v, size_t subject)
+{
+  long low, high;
+
+  if (!marks_range(v, subject, &low, &high))
+    return xstrdup("?");
+  return low == high ? xasprintf("%ld", low)
+                     : xasprintf("%ld to %ld", low, high);
+}
+
 void verify_text(const struct verify_result *v, struct buf *ret)
 {
   struct buf differences = BUF_INIT;
-  size_t unjudged, count = verify_differences(v, &differences, &unjudged);
+  size_t count = verify_differences(v, &differences);
 
   buf_adds(ret,
            "Failed checks, times of trials (- not reached, ? not judged):\n");
@@ -206,8 +243,10 @@ void verify_text(const struct verify_result *v, struct buf *ret)
     if (v->trials[s] == NULL)
       continue;
     const struct subject *subject = &v->subjects->items[s];
-    buf_addf(ret, "%-10s %-30s marks %ld", subject_kind_name(subject->kind),
-             subject->id, v->trials[s][0].marks);
+    char *marks = marks_words(v, s);
+    buf_addf(ret, "%-10s %-30s marks %s", subject_kind_name(subject->kind),
+             subject->id, marks);
+    free(marks);
     for (size_t c = 0; c < v->rubric->checks.count; c++) {
       char *words = cell(v, s, c);
       if (*words != '\0' && strcmp(words, "-") != 0)
@@ -229,8 +268,10 @@ void verify_text(const struct verify_result *v, struct buf *ret)
     buf_addc(ret, '\n');
     line += len + (line[len] == '\n');
   }
-  if (unjudged > 0)
-    buf_addf(ret, "%zu checks were not judged: run again.\n", unjudged);
+  for (size_t s = 0; s < v->subjects->count; s++)
+    if (verify_unjudged(v, s) > 0)
+      buf_addf(ret, "%s: not judged in %d of %d trials\n",
+               v->subjects->items[s].id, verify_unjudged(v, s), v->boots);
   buf_release(&differences);
 }
 
@@ -244,10 +285,12 @@ static void add_html(struct buf *b, const char *text)
 static void add_row(const struct verify_result *v, size_t s, struct buf *b)
 {
   const struct subject *subject = &v->subjects->items[s];
+  char *marks = marks_words(v, s);
 
   buf_addf(b, "<tr><td>%s<td title=\"", subject_kind_name(subject->kind));
   add_html(b, subject->title);
-  buf_addf(b, "\">%s<td class=n>%ld", subject->id, v->trials[s][0].marks);
+  buf_addf(b, "\">%s<td class=n>%s", subject->id, marks);
+  free(marks);
   for (size_t c = 0; c < v->rubric->checks.count; c++) {
     char *words = cell(v, s, c);
     struct buf example = BUF_INIT;
@@ -333,9 +376,9 @@ static json_t *json_subject(const struct verify_result *v, size_t s)
   }
   for (int boot = 0; boot < v->boots; boot++)
     json_array_append_new(marks, json_integer(v->trials[s][boot].marks));
-  return json_pack("{s:s, s:s, s:o, s:o}", "id", subject->id, "kind",
-                   subject_kind_name(subject->kind), "marks", marks, "checks",
-                   checks);
+  return json_pack("{s:s, s:s, s:o, s:i, s:o}", "id", subject->id, "kind",
+                   subject_kind_name(subject->kind), "marks", marks,
+                   "not judged", verify_unjudged(v, s), "checks", checks);
 }
 
 void verify_json(const struct verify_result *v, struct buf *ret)
@@ -343,21 +386,19 @@ void verify_json(const struct verify_result *v, struct buf *ret)
   struct buf differences = BUF_INIT;
   json_t *subjects = json_array(), *limits = json_array(),
          *lines = json_array();
-  size_t unjudged;
 
   for (size_t s = 0; s < v->subjects->count; s++)
     if (v->trials[s] != NULL)
       json_array_append_new(subjects, json_subject(v, s));
   each_limit(v, add_json_limit, limits);
-  verify_differences(v, &differences, &unjudged);
+  verify_differences(v, &differences);
   for (const char *line = buf_str(&differences); *line != '\0';) {
     size_t len = strcspn(line, "\n");
     json_array_append_new(lines, json_stringn(line, len));
     line += len + (line[len] == '\n');
   }
-  json_t *all = json_pack("{s:i, s:o, s:o, s:o, s:I}", "boots", v->boots,
-                          "subjects", subjects, "limits", limits, "differences",
-                          lines, "not judged", (json_int_t)unjudged);
+  json_t *all = json_pack("{s:i, s:o, s:o, s:o}", "boots", v->boots, "subjects",
+                          subjects, "limits", limits, "differences", lines);
   char *text = json_dumps(all, JSON_INDENT(1));
   buf_adds(ret, text ? text : "{}");
   buf_addc(ret, '\n');

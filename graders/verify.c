@@ -178,6 +178,19 @@ static char *trial_path(const struct verifying *v, size_t subject, int boot)
   return path;
 }
 
+// Whether a trial is there and stays.
+static bool is_made(const struct verifying *v, const char *path)
+{
+  struct trial *t = trial_load(v->spec->rubric, path);
+  bool judged = true;
+
+  for (size_t i = 0; t != NULL && i < v->spec->rubric->checks.count; i++)
+    judged = judged && t->verdicts[i] != VERDICT_NOT_JUDGED;
+  bool made = t != NULL && (judged || v->spec->keep_unjudged);
+  trial_free(t, v->spec->rubric);
+  return made;
+}
+
 static int make_trial(const struct verifying *v, size_t subject,
                       const char *path, struct error *err)
 {
@@ -246,7 +259,7 @@ static int make_share(const struct verifying *v, int first, int jobs, bool tell,
       if (!is_wanted(spec, s))
         continue;
       char *path = trial_path(v, s, boot);
-      if (done % (size_t)jobs == (size_t)first && !file_exists(path))
+      if (done % (size_t)jobs == (size_t)first && !is_made(v, path))
         rc = make_trial(v, s, path, err);
       free(path);
       done++;

@@ -30,6 +30,8 @@ struct verify_spec {
   const char *results;  // folder; a trial that is there is not made again
   int boots;            // trials of each subject
   int jobs;             // trials at once
+  bool keep_unjudged;   // a trial with a check that was not judged is not made
+                        // again
   enum effort effort;
   const char *const *only;  // subjects' ids, ends with NULL; NULL: all
   // Called for each trial that is there, with counts of all.
@@ -62,10 +64,12 @@ int verify_count(const struct verify_result *v, size_t subject, size_t check,
 bool verify_must_fail(const struct verify_result *v, size_t subject,
                       size_t check);
 
+// How many of a subject's trials have a check that was not judged. Their marks
+// say nothing.
+int verify_unjudged(const struct verify_result *v, size_t subject);
+
 // Appends a line for each thing that is not as declared, and returns how many.
-// *ret_unjudged counts trials with a check that was not judged.
-size_t verify_differences(const struct verify_result *v, struct buf *ret,
-                          size_t *ret_unjudged);
+size_t verify_differences(const struct verify_result *v, struct buf *ret);
 
 // The kill matrix, the spread of each count with its margins, and the
 // differences: as text, as one HTML page, and as JSON.

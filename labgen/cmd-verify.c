@@ -19,28 +19,31 @@ struct arguments {
   const char *lab_file;
   const char *out;
   int boots, jobs;
+  int unjudged;  // trials of a subject that may be so; -1: make them again
   enum effort effort;
   const char **only;  // owned; ends with NULL
   size_t only_count;
 };
 
-static int parse_count(const char *option, const char *text, int *ret)
+static int parse_count(const char *option, const char *text, int least,
+                       int *ret)
 {
   char *end;
   long value = strtol(text, &end, 10);
-  if (end == text || *end || value < 1 || value > 1000)
-    return command_misused(&cmd_verify, "%s takes a number from 1 to 1000",
-                           option);
+  if (end == text || *end || value < least || value > 1000)
+    return command_misused(&cmd_verify, "%s takes a number from %d to 1000",
+                           option, least);
   *ret = (int)value;
   return 0;
 }
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
-  enum { QUICK = 256, FULL };
+  enum { QUICK = 256, FULL, UNJUDGED };
   static const struct option options[] = {
       {"quick", no_argument, NULL, QUICK},
       {"full", no_argument, NULL, FULL},
+      {"not-judged", required_argument, NULL, UNJUDGED},
       {0},
   };
   int option, status = 0;
@@ -56,16 +59,19 @@ static int parse(int argc, char **argv, struct arguments *a)
       a->out = optarg;
       break;
     case 'k':
-      status = parse_count("-k", optarg, &a->boots);
+      status = parse_count("-k", optarg, 1, &a->boots);
       break;
     case 'j':
-      status = parse_count("-j", optarg, &a->jobs);
+      status = parse_count("-j", optarg, 1, &a->jobs);
       break;
     case QUICK:
       a->boots = 1;
       break;
     case FULL:
       a->effort = EFFORT_FULL;
+      break;
+    case UNJUDGED:
+      status = parse_count("--not-judged", optarg, 0, &a->unjudged);
       break;
     case ':':
       return command_misused(&cmd_verify, "%s needs a value", argv[optind - 1]);
@@ -128,7 +134,8 @@ static int show(const struct verify_result *v, const struct arguments *a,
                 struct error *err)
 {
   struct buf text = BUF_INIT, differences = BUF_INIT;
-  size_t unjudged, count = verify_differences(v, &differences, &unjudged);
+  size_t count = verify_differences(v, &differences);
+  bool unjudged = false;
   int rc = write_result(v, a->out, "verify.txt", verify_text, err);
 
   rc = rc ? rc : write_result(v, a->out, "verify.html", verify_html, err);
@@ -139,9 +146,12 @@ static int show(const struct verify_result *v, const struct arguments *a,
     printf("\nAlso in %s/verify.html and verify.json\n", a->out);
   buf_release(&text);
   buf_release(&differences);
+  for (size_t s = 0; s < v->subjects->count; s++)
+    unjudged =
+        unjudged || verify_unjudged(v, s) > (a->unjudged > 0 ? a->unjudged : 0);
   if (rc != 0)
     return command_failed(err);
-  return count > 0 ? 1 : unjudged > 0 ? error_exit_status(LG_EHARNESS) : 0;
+  return count > 0 ? 1 : unjudged ? error_exit_status(LG_EHARNESS) : 0;
 }
 
 static int run_verify(const struct arguments *a)
@@ -179,6 +189,7 @@ static int run_verify(const struct arguments *a)
       .boots = a->boots,
       .jobs = a->jobs,
       .effort = a->effort,
+      .keep_unjudged = a->unjudged >= 0,
       .only = a->only_count ? a->only : NULL,
       .on_trial = show_trial,
       .arg = &start_ms,
@@ -198,7 +209,7 @@ static int run_verify(const struct arguments *a)
 
 static int verify(int argc, char **argv)
 {
-  struct arguments a = {.boots = 5, .jobs = 1};
+  struct arguments a = {.boots = 5, .jobs = 1, .unjudged = -1};
   char *lab_file = NULL;
   a.out = "build/verify";
   a.only = xcalloc((size_t)argc + 1, sizeof(*a.only));
@@ -223,6 +234,9 @@ const struct command cmd_verify = {
         "  -j N         grade N at once (1)\n"
         "  --quick      once\n"
         "  --full       run the lab's test programs too (minutes a subject)\n"
+        "  --not-judged N  so many trials of a subject may be not judged; "
+        "else\n"
+        "               they are made again, and exit status 3 says so\n"
         "  SUBJECT      only these: start, reference, ids of designs and bugs\n"
         "\n"
         "Prints which checks failed for what, how far counts are from their\n"
