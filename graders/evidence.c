@@ -294,7 +294,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
         .max_output_bytes = MAX_CONSOLE_BYTES,
         .gdb_socket = socket,
         .extra = w.guest.args,
-        .plugin = w.counted.on ? buf_str(&w.counted.argument) : NULL,
+        .plugin = w.counted.plugged ? buf_str(&w.counted.argument) : NULL,
         .sandbox = spec->stock->sandbox ? &box : NULL,
         .limits = {.cpu_s = QEMU_CPU_S,
                    .address_space_bytes = QEMU_ADDRESS_BYTES,
@@ -456,12 +456,14 @@ static int boot_plain(const struct gather_spec *spec,
 {
   struct binary symbols = {0};
   struct watch_report none = {0};
-  int rc = object_read(pair->plain, &symbols, err);
+  char *kernel = counted_kernel(spec->stock, pair);
+  int rc = object_read(kernel, &symbols, err);
 
   if (rc == 0)
-    rc = boot_kernel(spec, pair->plain, &symbols, spec->plain_cpu_s,
-                     spec->effort, &e->plain, &none, err);
+    rc = boot_kernel(spec, kernel, &symbols, spec->plain_cpu_s, spec->effort,
+                     &e->plain, &none, err);
   object_release(&symbols);
+  free(kernel);
   return rc;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
@@ -107,9 +108,10 @@ static int compile_shared(const struct stock *c, const char *dir,
 
 // Links as the course does, with the student's objects in place of the
 // course's, and `with` (ends with NULL, relative to the course's folder).
+// `locks` is the object that stands for the course's LOCKS_OBJECT.
 static int link_kernel(const struct stock *c, const char *dir, bool shared,
-                       const char *name, const char *const *with,
-                       struct error *err)
+                       const char *name, const char *locks,
+                       const char *const *with, struct error *err)
 {
   struct argv command = {0};
 
@@ -123,6 +125,8 @@ static int link_kernel(const struct stock *c, const char *dir, bool shared,
       argv_add(&command, "end.o");
     } else if (strcmp(word, SHARED_OBJECT) == 0 && shared) {
       argv_addf(&command, "%s/proc.o", dir);
+    } else if (strcmp(word, LOCKS_OBJECT) == 0) {
+      argv_add(&command, locks);
     } else {
       argv_add(&command, word);
     }
@@ -183,9 +187,10 @@ static int build_in(const struct stock *c, const struct tree *t, bool shared,
   if (rc == 0 && shared)
     rc = compile_shared(c, dir, err);
   if (rc == 0)
-    rc = link_kernel(c, dir, shared, "kernel-plain", plain, err);
+    rc = link_kernel(c, dir, shared, "kernel-plain", LOCKS_OBJECT, plain, err);
   if (rc == 0)
-    rc = link_kernel(c, dir, shared, "kernel-watched", watched, err);
+    rc = link_kernel(c, dir, shared, "kernel-watched", LOCKS_OBJECT, watched,
+                     err);
   if (rc == 0)
     rc = disassemble(c, dir, "kalloc", err);
   if (rc == 0 && shared)
@@ -335,6 +340,31 @@ int kernel_pair_build(const struct stock *c, const struct tree *spliced,
   error_release(&words);
   free(made);
   free(place);
+  return rc;
+}
+
+int kernel_counted(const struct stock *c, const struct kernel_pair *k,
+                   char **ret, struct error *err)
+{
+  const char *const with[] = {"plain.o", "count.o", "--wrap=procdump", NULL};
+  char *place = path_join(k->dir, "kernel-counted"), *made = NULL;
+  int rc = 0;
+
+  if (!file_exists(place)) {
+    // Put into its place whole: others may be at the same work.
+    char *name = xasprintf("counted-%d", (int)getpid());
+    made = path_join(k->dir, name);
+    rc = link_kernel(c, k->dir, k->shared != NULL, name, STOCK_COUNTED_LOCKS,
+                     with, err);
+    if (rc == 0 && rename(made, place) != 0)
+      rc = error_errno(err, LG_EIO, "cannot move %s", made);
+    free(name);
+  }
+  free(made);
+  if (rc == 0)
+    *ret = place;
+  else
+    free(place);
   return rc;
 }
 

@@ -30,6 +30,12 @@ struct kernel_pair {
 int kernel_pair_build(const struct stock *c, const struct tree *spliced,
                       struct kernel_pair *ret, struct error *err);
 
+// Links the plain kernel once more with counters of lock acquisitions in it
+// (graders/watch/count.c), for a QEMU that takes no plugin. *ret is the path,
+// the caller's. LG_EBUILD where the course's tree has no such locks, LG_EIO.
+int kernel_counted(const struct stock *c, const struct kernel_pair *k,
+                   char **ret, struct error *err);
+
 // Safe on a zeroed struct.
 void kernel_pair_release(struct kernel_pair *k);
 

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "graders/boot.h"
+#include "graders/counted.h"
 #include "graders/guest.h"
 #include "graders/kernel.h"
 #include "graders/locks.h"
-#include "graders/plugin.h"
 #include "graders/pregrade.h"
 #include "graders/splice.h"
 #include "labgen/base/alloc.h"
@@ -20,8 +20,7 @@
 
 enum { STEP_MS = 300000 };
 
-// The interval of the plugin's report that holds the program: the first ends at
-// the Ctrl-P before it.
+// The interval that holds the program: the first ends at the Ctrl-P before it.
 enum { MEASURED = 1 };
 
 #define WAIT_LINE(text)                                          \
@@ -44,12 +43,12 @@ struct measuring {
   void (*on_progress)(void *arg, const char *doing);
   void *arg;
   const char *doing, *title;
-  const char *path, *object_path;
+  const struct stock *stock;
+  struct kernel_pair pair;
   struct binary kernel, object;
   struct guest guest;
-  struct plugin_channel channel;
-  char *folder;      // owned
-  struct error err;  // of the plugin's channel
+  struct counted counted;
+  char *folder;  // owned
 };
 
 static void on_round(void *arg, struct boot *boot)
@@ -57,9 +56,7 @@ static void on_round(void *arg, struct boot *boot)
   struct measuring *m = arg;
 
   m->on_progress(m->arg, m->doing);
-  if (plugin_channel_read(&m->channel, &m->err) != 0)
-    boot_stop(boot, m->err.message);
-  else if (m->channel.report.circle_len > 0)
+  if (counted_circle(&m->counted))
     boot_stop(boot, "harts wait for each other in a circle");
 }
 
@@ -123,9 +120,9 @@ static void add_row(const struct measuring *m, const struct plugin_interval *in,
   buf_addf(ret, " %10" PRIu64 " %10" PRIu64 "\n", contended, spins);
 }
 
-static void add_table(const struct measuring *m, struct buf *ret)
+static void add_table(const struct measuring *m,
+                      const struct plugin_interval *in, struct buf *ret)
 {
-  const struct plugin_interval *in = &m->channel.report.intervals[MEASURED];
   struct lock_names names = {0};
   struct totals totals = {0};
 
@@ -148,76 +145,70 @@ static void add_table(const struct measuring *m, struct buf *ret)
 
 // ---- one boot --------------------------------------------------------------------
 
-static int plugin_value(struct measuring *m, struct buf *ret, struct error *err)
-{
-  char *plugin = NULL;
-  int rc = plugin_find(&plugin, err);
-
-  if (rc == 0) {
-    struct plugin_spec spec = {
-        .plugin = plugin, .kernel = &m->kernel, .out = m->channel.path};
-    rc = plugin_argument(&spec, ret, err);
-  }
-  free(plugin);
-  return rc;
-}
-
-static int boot_and_read(struct measuring *m, const char *plugin,
+static int boot_and_read(struct measuring *m, const char *kernel,
                          struct buf *ret, struct error *err)
 {
   struct boot_spec spec = {
-      .kernel = m->path,
+      .kernel = kernel,
       .harts = (unsigned)m->lab->facts.machine.harts,
       .memory_mib = (unsigned)m->lab->facts.machine.memory_mib,
       .steps = steps,
       .step_count = sizeof steps / sizeof *steps,
       .timeout_ms = STEP_MS,
-      .plugin = plugin,
+      .plugin = m->counted.plugged ? buf_str(&m->counted.argument) : NULL,
       .extra = m->guest.args,
       .arg = m,
       .on_round = on_round,
       .round_ms = 100,
   };
   struct boot *boot = NULL;
+  const struct plugin_interval *in = NULL;
+  size_t count = 0;
   int rc = boot_run(&spec, &boot, err);
 
-  rc = rc ? rc : plugin_channel_read(&m->channel, err);
-  if (rc == 0 && (boot_verdict(boot) != BOOT_COMPLETED ||
-                  m->channel.report.interval_count <= MEASURED))
+  if (rc == 0)
+    in = counted_intervals(&m->counted, &m->guest, &count);
+  if (rc == 0 && boot_verdict(boot) == BOOT_COMPLETED && count == 0)
+    rc = error_set(err, LG_ENOTFOUND,
+                   "no plugin for QEMU, and the locks of " LOCKS_FILE
+                   " have no form that can be counted without");
+  if (rc == 0 && (boot_verdict(boot) != BOOT_COMPLETED || count <= MEASURED))
     rc = error_set(err, LG_EREFUSED,
                    "%s: kchurn did not come to its end: the kernel %s: %s",
                    m->title, boot_verdict_words(boot_verdict(boot)),
                    boot_detail(boot));
   boot_release(boot);
   if (rc == 0)
-    add_table(m, ret);
+    add_table(m, &in[MEASURED], ret);
   return rc;
 }
 
-static int measure(struct measuring *m, struct buf *ret, struct error *err)
+static int measure(struct measuring *m, const struct tree *tree,
+                   struct buf *ret, struct error *err)
 {
-  struct buf plugin = BUF_INIT;
-  int rc = object_read(m->path, &m->kernel, err);
+  char *kernel = NULL;
+  int rc = kernel_pair_build(m->stock, tree, &m->pair, err);
 
-  rc = rc ? rc : object_read(m->object_path, &m->object, err);
+  if (rc == 0) {
+    kernel = counted_kernel(m->stock, &m->pair);
+    rc = object_read(kernel, &m->kernel, err);
+  }
+  rc = rc ? rc : object_read(m->pair.object, &m->object, err);
   rc = rc ? rc
           : guest_open((unsigned)m->lab->facts.machine.memory_mib, NULL,
                        &m->guest, err);
   rc = rc ? rc : file_make_temp_dir(NULL, "labgen-locks", &m->folder, err);
-  rc = rc ? rc : plugin_channel_open(m->folder, "out", &m->channel, err);
-  if (rc == 0) {
-    rc = plugin_value(m, &plugin, err);
-    rc = rc ? rc : boot_and_read(m, buf_str(&plugin), ret, err);
-    plugin_channel_close(&m->channel);
-  }
+  rc = rc ? rc : counted_open(m->folder, &m->kernel, &m->counted, err);
+  rc = rc ? rc : boot_and_read(m, kernel, ret, err);
+  counted_close(&m->counted);
   guest_close(&m->guest);
   object_release(&m->kernel);
   object_release(&m->object);
+  kernel_pair_release(&m->pair);
   if (m->folder != NULL)
     file_remove_tree(m->folder, NULL);
   free(m->folder);
-  error_release(&m->err);
-  buf_release(&plugin);
+  free(kernel);
   return rc;
 }
 
@@ -234,36 +225,22 @@ int lockrun_compare(const struct public_lab *lab, const char *dir,
                           .title = "Your kernel, kchurn:"};
   struct measuring start = own;
   struct stock stock = {0};
-  struct kernel_pair pair = {0};
   struct tree student = {0}, tree = {0};
   struct buf text = BUF_INIT, notes = BUF_INIT;
   int rc = pregrade_read(lab, dir, &student, &notes, err);
 
+  start.doing = "runs kchurn on the kernel that the lab started from";
+  start.title = "\nThe kernel that the lab started from, kchurn:";
+  own.stock = start.stock = &stock;
   rc = rc ? rc
           : splice(&lab->start, &student, &lab->facts.submission, &tree, &notes,
                    err);
   on_progress(arg, "compiles");
   rc = rc ? rc : pregrade_stock(lab, &stock, err);
-  rc = rc ? rc : kernel_pair_build(&stock, &tree, &pair, err);
-  if (rc == 0) {
-    own.path = pair.plain;
-    own.object_path = pair.object;
-    rc = measure(&own, &text, err);
-  }
-  if (rc == 0) {
-    char *kernel = path_join(stock.dir, "kernel/kernel");
-    char *object = path_join(stock.dir, STUDENT_OBJECT);
-    start.path = kernel;
-    start.object_path = object;
-    start.doing = "runs kchurn on the kernel that the lab started from";
-    start.title = "\nThe kernel that the lab started from, kchurn:";
-    rc = measure(&start, &text, err);
-    free(kernel);
-    free(object);
-  }
+  rc = rc ? rc : measure(&own, &tree, &text, err);
+  rc = rc ? rc : measure(&start, &lab->start, &text, err);
   if (rc == 0)
     buf_add(ret, buf_str(&text), text.len);
-  kernel_pair_release(&pair);
   stock_close(&stock);
   tree_release(&student);
   tree_release(&tree);

@@ -23,6 +23,9 @@ int plugin_find(char **ret_path, struct error *err)
   static const char *const places[] = {"plugin.so", "build/plugin.so"};
   const char *named = getenv("LABGEN_PLUGIN"), *data;
 
+  if (named && strcmp(named, "none") == 0)
+    return error_set(err, LG_ENOTFOUND,
+                     "LABGEN_PLUGIN says that there is no plugin for QEMU");
   if (named && *named) {
     *ret_path = xstrdup(named);
     return 0;

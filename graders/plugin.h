@@ -15,7 +15,7 @@
 
 // ---- telling it what to watch -----------------------------------------------
 
-// Finds the plugin: $LABGEN_PLUGIN, or plugin.so in the data folder or in its
+// Finds the plugin: $LABGEN_PLUGIN ("none": none), or plugin.so in the data folder or in its
 // build/. *ret_path is the caller's. LG_ENOTFOUND when the build made none,
 // since the installed QEMU takes no plugin of a version that we know.
 int plugin_find(char **ret_path, struct error *err);

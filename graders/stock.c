@@ -182,6 +182,7 @@ static const char *const watch_files[][2] = {
     {"watch.c", "watch.o"},        {"locks.c", "locks.o"},
     {"probe.c", "probe.o"},        {"plain.c", "plain.o"},
     {"bounds-begin.S", "begin.o"}, {"bounds-end.S", "end.o"},
+    {"count.c", "count.o"},
 };
 
 static int compile_watchers(const struct stock *c, struct error *err)
@@ -203,15 +204,17 @@ static int compile_watchers(const struct stock *c, struct error *err)
   return rc;
 }
 
-// Compiles the course's own SHARED_FILE, to hold a submission's against.
-static int compile_shared(const struct stock *c, struct error *err)
+// Compiles a file of the course's, where there is one, in another way than the
+// course does. `added` (ends with NULL) are the options for it.
+static int compile_again(const struct stock *c, const char *file,
+                         const char *object, const char *const *added,
+                         struct error *err)
 {
-  const char *const added[] = {STOCK_SHARED_OPTION, NULL};
   struct argv command = {0};
-  char *from = path_join(c->dir, SHARED_FILE);
+  char *from = path_join(c->dir, file);
   int rc = 0;
 
-  stock_compile_command(c, added, SHARED_FILE, SHARED_NAME, &command);
+  stock_compile_command(c, added, file, object, &command);
   if (file_exists(from))
     rc = tool_run(&(struct tool_run){.dir = c->dir}, &command, NULL, err);
   argv_release(&command);
@@ -349,8 +352,14 @@ static int compile_stock(struct stock *c, const struct tree *tree,
     rc = write_compiler(c, err);
   if (rc == 0)
     rc = compile_watchers(c, err);
+  // To hold a submission's against.
   if (rc == 0)
-    rc = compile_shared(c, err);
+    rc = compile_again(c, SHARED_FILE, SHARED_NAME,
+                       (const char *const[]){STOCK_SHARED_OPTION, NULL}, err);
+  if (rc == 0)
+    rc = compile_again(c, LOCKS_FILE, STOCK_COUNTED_LOCKS,
+                       (const char *const[]){"-include", "watch/count.h", NULL},
+                       err);
   if (rc == 0)
     rc = write_reserved(c, err);
   argv_release(&make);

@@ -16,9 +16,13 @@
 #define STUDENT_OBJECT "kernel/kalloc.o"
 #define SHARED_FILE "kernel/proc.c"
 #define SHARED_OBJECT "kernel/proc.o"
+#define STOCK_COUNTED_LOCKS "counted-locks.o"
 // With that, an object says by name which variables it uses.
 #define STOCK_SHARED_OPTION "-fno-section-anchors"
 #define SHARED_HEADER "kernel/defs.h"
+// What a kernel that counts has another form of.
+#define LOCKS_FILE "kernel/spinlock.c"
+#define LOCKS_OBJECT "kernel/spinlock.o"
 
 struct stock {
   char *key;     // owned; names what it was made of

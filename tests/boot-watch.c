@@ -168,35 +168,41 @@ ParameterizedTest(struct bug_row *row, watch, a_bug_raises_what_it_breaks)
 // Put into the reference before `push_off()` of kfree, or where kalloc has
 // looked at its own list; CPU 5 is one that only the probe plays, so that the
 // kernel itself still comes up.
+enum where { KFREE, KALLOC };
 struct mistake_row {
+  enum where where;
   char code[200], kind[40];
-  bool in_kalloc;
 };
 
 ParameterizedTestParameters(watch, a_mistake_raises_what_it_breaks)
 {
   static struct mistake_row rows[] = {
-      {"if (r_tp() == 5) intr_on();", "interrupts-not-restored", false},
-      {"if (r_tp() == 5) { push_off(); intr_on(); intr_off(); pop_off(); }",
-       "interrupts-on-inside", false},
-      {"if (r_tp() == 5) printf(\"x\");", "foreign-lock", false},
-      {"((uint64 *)pa)[100] = 7;", "page-changed-while-free", false},
-      {"struct spinlock mine; initlock(&mine, \"mine\"); acquire(&mine); "
+      {KFREE, "if (r_tp() == 5) intr_on();", "interrupts-not-restored"},
+      {KFREE,
+       "if (r_tp() == 5) { push_off(); intr_on(); intr_off(); pop_off(); }",
+       "interrupts-on-inside"},
+      {KFREE, "if (r_tp() == 5) printf(\"x\");", "foreign-lock"},
+      {KFREE, "((uint64 *)pa)[100] = 7;", "page-changed-while-free"},
+      {KFREE,
+       "struct spinlock mine; initlock(&mine, \"mine\"); acquire(&mine); "
        "release(&mine);",
-       "lock-not-static", false},
-      {"if (r_tp() == 5) panic(\"no\");", "panic", false},
+       "lock-not-static"},
+      {KFREE, "if (r_tp() == 5) panic(\"no\");", "panic"},
       // Once there were calls with interrupts on, a caller that has them off by
       // push_off() gets the page that was handed out last: it frees all.
-      {"static struct freepage *last; static int on; "
+      {KALLOC,
+       "static struct freepage *last; static int on; "
        "on |= mycpu()->intena; if (on && mycpu()->noff == 3 && last) "
        "page = last; last = page;",
-       "page-freed-twice", true},
-      {"static char mine[PGSIZE] __attribute__((aligned(PGSIZE))); "
+       "page-freed-twice"},
+      {KFREE,
+       "static char mine[PGSIZE] __attribute__((aligned(PGSIZE))); "
        "if (r_tp() == 5) one.first = one.last = (struct freepage *)mine;",
-       "page-outside", false},
+       "page-outside"},
       // The page that was freed last is in use again when the next is freed.
-      {"static uint64 *last; if (r_tp() != 0 && last) last[40] = 7; last = pa;",
-       "page-shared-in-use", false},
+      {KFREE,
+       "static uint64 *last; if (r_tp() != 0 && last) last[40] = 7; last = pa;",
+       "page-shared-in-use"},
   };
   return cr_make_param_array(struct mistake_row, rows,
                              sizeof rows / sizeof rows[0]);
@@ -213,9 +219,7 @@ ParameterizedTest(struct mistake_row *row, watch,
       {.file = "kernel/kalloc.c",
        .after = "#include \"types.h\"\n",
        .insert = "#include \"proc.h\"\n"},
-      {.file = "kernel/kalloc.c",
-       .after = anchors[row->in_kalloc],
-       .insert = code},
+      {.file = "kernel/kalloc.c", .after = anchors[row->where], .insert = code},
   };
   struct tree tree = {0};
   struct error err = {0};
@@ -249,8 +253,18 @@ Test(watch, a_deadlock_is_reported_with_who_holds_and_who_waits)
 
 // ---- the kernel that is not watched ------------------------------------------------
 
-Test(watch, the_plain_kernel_boots_and_its_locks_are_counted_by_name)
+// By the plugin, and without one by counters in the kernel.
+ParameterizedTestParameters(
+    watch, the_plain_kernel_boots_and_its_locks_are_counted_by_name)
 {
+  static struct name plugins[] = {{""}, {"none"}};
+  return cr_make_param_array(struct name, plugins, 2);
+}
+
+ParameterizedTest(struct name *plugin, watch,
+                  the_plain_kernel_boots_and_its_locks_are_counted_by_name)
+{
+  setenv("LABGEN_PLUGIN", plugin->id, 1);
   open_all();
   struct evidence e = boot(tree_of("reference"), false);
   const char *locks = buf_str(&e.plain.locks);

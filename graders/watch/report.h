@@ -147,4 +147,28 @@ struct watch_report {
   unsigned order_gates[WATCH_LOCKS][WATCH_LOCKS];
 };
 
+// What a kernel that counts (count.c) leaves in memory, the symbol
+// `count_report`. A row is one lock as one hart used it in one interval; an
+// interval ends at each Ctrl-P.
+#define COUNT_ROWS 2048  // a power of two
+
+struct count_row {
+  unsigned long long lock;  // 0: not in use
+  unsigned interval;        // from 0
+  unsigned reserved;
+  unsigned long long acquired, contended, spins, longest;
+};
+
+struct count_hart {
+  unsigned long long spins;  // of the acquisition that goes on
+  unsigned long long lost;   // acquisitions that found the table full
+  struct count_row rows[COUNT_ROWS];
+};
+
+struct count_report {
+  unsigned interval;  // that goes on
+  unsigned reserved;
+  struct count_hart harts[WATCH_CPUS];
+};
+
 #endif
