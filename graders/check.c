@@ -267,11 +267,14 @@ static enum verdict judge_ctrlp_sum(const struct check *c,
   if (!e->watched.done || e->watched.harness || !e->reported ||
       (asks_explorer(c) && !e->explored))
     return VERDICT_NOT_JUDGED;
-  if (e->watched.verdict != BOOT_COMPLETED || !line->seen ||
-      e->report.obtainable_pages < 0) {
+  if (e->watched.verdict != BOOT_COMPLETED || !line->seen) {
     buf_addf(text, "the watched kernel did not come so far: it %s\n",
              buf_str(&e->watched.detail));
     return VERDICT_NOT_REACHED;
+  }
+  if (e->report.obtainable_pages < 0) {
+    buf_adds(text, "the machine was never quiet when Ctrl-P was pressed\n");
+    return VERDICT_NOT_JUDGED;
   }
   if (line->sum == e->report.obtainable_pages)
     return VERDICT_PASS;

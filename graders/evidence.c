@@ -57,6 +57,11 @@ enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
   (sizeof((const struct boot_step[]){__VA_ARGS__}) / sizeof(struct boot_step))
 
 static const struct boot_step steps[] = {FULL};
+// The watched kernel's ends when the pages were counted at a Ctrl-P, which is
+// pressed again until nothing else ran meanwhile.
+#define WATCH_OVER "watch-over"
+enum { AGAIN_MS = 1000, AGAIN_TIMES = 20 };
+static const struct boot_step watched_steps[] = {QUICK, LINE(WATCH_OVER)};
 static const size_t step_counts[] = {
     [EFFORT_QUICK] = COUNT(QUICK),
     [EFFORT_TESTS] = COUNT(TESTS),
@@ -73,7 +78,10 @@ struct watching {
   const char *socket;
   uint64_t report_at;  // address of watch_report; 0: not watched
   const struct gather_spec *spec;
+  const struct boot_step *steps;
   size_t step_count;
+  int times_again;   // that Ctrl-P was pressed once more; -1: no longer
+  int64_t again_ms;  // when
   double cpu_limit_s;
   size_t lines;              // seen so far
   double cpu_s, line_cpu_s;  // QEMU's CPU time, and that at the last line
@@ -149,7 +157,7 @@ static void tell_program(const struct watching *w, const struct boot *boot)
 
   buf_addf(&doing, "boots the %s kernel", kernel);
   for (size_t i = 0; i < w->step_count && i <= boot_step_index(boot); i++) {
-    const char *typed = steps[i].kind == BOOT_SEND ? steps[i].bytes : "";
+    const char *typed = w->steps[i].kind == BOOT_SEND ? w->steps[i].bytes : "";
     size_t len = strcspn(typed, "\n");
     if (len <= 1 || strncmp(typed, MARKER, len) == 0)
       continue;
@@ -158,6 +166,25 @@ static void tell_program(const struct watching *w, const struct boot *boot)
   }
   tell(w->spec, buf_str(&doing));
   buf_release(&doing);
+}
+
+// Presses Ctrl-P until the watchers could count the pages at the last one.
+static void press_again(struct watching *w, struct boot *boot)
+{
+  static const char over[] = "echo " WATCH_OVER "\n";
+  int64_t now = boot_time_ms(boot);
+
+  if (w->report_at == 0 || w->times_again < 0 ||
+      boot_step_index(boot) + 1 != w->step_count)
+    return;
+  if (w->report->obtainable_pages >= 0 || w->times_again == AGAIN_TIMES) {
+    w->times_again = -1;
+    boot_send(boot, over, sizeof over - 1);
+  } else if (now - w->again_ms > AGAIN_MS) {
+    w->times_again++;
+    w->again_ms = now;
+    boot_send(boot, BOOT_CTRL_P, 1);
+  }
 }
 
 // Ends a boot that has shown what it can, or that makes no progress.
@@ -186,6 +213,8 @@ static void on_round(void *arg, struct boot *boot)
              (now - w->line_ms > STILL_MS && w->cpu_s - w->line_cpu_s < 1)) {
     w->hung = true;
     boot_stop(boot, "it makes no progress");
+  } else {
+    press_again(w, boot);
   }
 }
 
@@ -266,7 +295,8 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
       .symbols = symbols,
       .report_at = at != NULL ? at->value : 0,
       .spec = spec,
-      .step_count = step_counts[effort],
+      .steps = at != NULL ? watched_steps : steps,
+      .step_count = at != NULL ? COUNT(QUICK) + 1 : step_counts[effort],
       .cpu_limit_s =
           cpu_s * CPU_TIMES > CPU_LEAST_S ? cpu_s * CPU_TIMES : CPU_LEAST_S,
       .facts = facts,
@@ -288,7 +318,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
         .kernel = kernel,
         .harts = spec->harts,
         .memory_mib = spec->memory_mib,
-        .steps = steps,
+        .steps = w.steps,
         .step_count = w.step_count,
         .timeout_ms = WALL_MS,
         .max_output_bytes = MAX_CONSOLE_BYTES,

@@ -205,6 +205,12 @@ Test(check, ctrl_p_needs_the_line_its_form_its_names_and_its_sum)
   e = good();
   e.watched.ctrlp.sum = 9;
   expect(e, "ctrlp-sum", VERDICT_FAIL, "add up to 9, and 8 pages are there");
+  e = good();
+  add_finding(&e, "race", "count-drift", false);
+  expect(e, "ctrlp-sum", VERDICT_FAIL, "what was seen");
+  e = good();
+  e.report.obtainable_pages = -1;
+  expect(e, "ctrlp-sum", VERDICT_NOT_JUDGED, "never quiet");
 }
 
 Test(check, a_finding_fails_its_check_alone)

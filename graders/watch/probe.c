@@ -392,8 +392,11 @@ static void count_obtainable(void)
 // against what there is.
 void __wrap_procdump(void)
 {
+  int was_quiet = quiet();
+
+  watch_report.obtainable_pages = -1;
   __real_procdump();
-  if (watch_report.phase == WATCH_RUNNING && quiet() && !broken())
+  if (watch_report.phase == WATCH_RUNNING && was_quiet && quiet() && !broken())
     count_obtainable();
 }
 

@@ -132,8 +132,8 @@ struct watch_report {
   long long free_pages;  // given by kinit and kfree, less those taken
   unsigned long long kalloc_calls, kalloc_zeros, kfree_calls;
   unsigned long long storm_rounds;
-  // Taken from the allocator at the last Ctrl-P on a quiet machine, and given
-  // back: what there really was. -1: never counted.
+  // Taken from the allocator at the last Ctrl-P, and given back: what there
+  // really was. -1: nothing was counted, since something else ran.
   long long obtainable_pages;
   struct watch_traffic own;     // each CPU frees 32 pages and takes them again
   struct watch_traffic steal;   // 256 pages freed on CPU 1, taken on CPU 0
