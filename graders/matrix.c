@@ -39,8 +39,7 @@ static void add_example(const struct verify_result *v, size_t subject,
     const struct trial *t = &v->trials[subject][boot];
     if (t->verdicts[check] != verdict)
       continue;
-    buf_addf(ret, ": %.*s", (int)strcspn(t->texts[check], "\n"),
-             t->texts[check]);
+    buf_add(ret, t->texts[check], strcspn(t->texts[check], "\n"));
     return;
   }
 }
@@ -130,7 +129,7 @@ size_t verify_differences(const struct verify_result *v, struct buf *ret)
                  check_at(v, c)->id, failed, v->boots);
         count++;
       } else if (!verify_must_fail(v, s, c) && failed > 0) {
-        buf_addf(ret, "%s: %s must not fail and did so in %d of %d", id,
+        buf_addf(ret, "%s: %s must not fail and did so in %d of %d: ", id,
                  check_at(v, c)->id, failed, v->boots);
         add_example(v, s, c, VERDICT_FAIL, ret);
         buf_addc(ret, '\n');
@@ -143,10 +142,11 @@ size_t verify_differences(const struct verify_result *v, struct buf *ret)
 
 // ---- spread and margins ------------------------------------------------------------
 
-// The smallest and largest value of a limit over subjects that must pass it, or
-// fail it. False when there is none.
+// The smallest and largest value of a limit over subjects that must pass its
+// check; or over those that must fail it, where it is this limit that they
+// exceed. False when there is none.
 static bool spread(const struct verify_result *v, size_t check, size_t limit,
-                   bool failing, double *ret_low, double *ret_high)
+                   long most, bool failing, double *ret_low, double *ret_high)
 {
   bool any = false;
 
@@ -158,7 +158,7 @@ static bool spread(const struct verify_result *v, size_t check, size_t limit,
       bool judged =
           t->verdicts[check] == (failing ? VERDICT_FAIL : VERDICT_PASS);
       double value = t->measured[limit];
-      if (!judged || value < 0)
+      if (!judged || value < 0 || (failing && value <= (double)most))
         continue;
       *ret_low = any && *ret_low < value ? *ret_low : value;
       *ret_high = any && *ret_high > value ? *ret_high : value;
@@ -195,10 +195,12 @@ static void add_margin(const struct verify_result *v, size_t check,
 
   buf_addf(b, "  %-16s %-22s %-20s at most %3ld;", check_at(v, check)->id,
            step_words[l->step], count_words[l->count], l->most);
-  if (spread(v, check, limit, false, &low, &high))
-    buf_addf(b, " passing %.1f to %.1f;", low, high);
-  if (spread(v, check, limit, true, &low, &high))
-    buf_addf(b, " failing %.1f to %.1f", low, high);
+  if (spread(v, check, limit, l->most, false, &low, &high))
+    buf_addf(b, " passing %.1f to %.1f, margin %.1f", low, high,
+             (double)l->most - high);
+  if (spread(v, check, limit, l->most, true, &low, &high))
+    buf_addf(b, "; failing %.1f to %.1f, margin %.1f", low, high,
+             low - (double)l->most);
   buf_addc(b, '\n');
 }
 
@@ -351,9 +353,9 @@ static void add_json_limit(const struct verify_result *v, size_t check,
                 step_words[l->step], "count", count_words[l->count], "most",
                 (json_int_t)l->most);
 
-  if (spread(v, check, limit, false, &low, &high))
+  if (spread(v, check, limit, l->most, false, &low, &high))
     json_object_set_new(one, "passing", json_pack("[f, f]", low, high));
-  if (spread(v, check, limit, true, &low, &high))
+  if (spread(v, check, limit, l->most, true, &low, &high))
     json_object_set_new(one, "failing", json_pack("[f, f]", low, high));
   json_array_append_new(arg, one);
 }

@@ -160,8 +160,8 @@ static struct lock_use total(const struct plugin_report *report, unsigned hart,
 
 // --- Counts ---------------------------------------------------------------------
 
-// The reference, linked with counters in it; the path is the caller's.
-static char *make_counted_kernel(void)
+// The reference, linked with counters in it; the paths are the caller's.
+static char *make_counted_kernel(struct kernel_pair *ret)
 {
   struct course course = {0};
   struct stock stock = {0};
@@ -177,9 +177,9 @@ static char *make_counted_kernel(void)
           : kernel_pair_build(&stock, course_reference(&course), &pair, &err);
   rc = rc ? rc : kernel_counted(&stock, &pair, &kernel, &err);
   cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
-  kernel_pair_release(&pair);
   stock_close(&stock);
   course_release(&course);
+  *ret = pair;
   return kernel;
 }
 
@@ -201,11 +201,11 @@ Test(plugin, counts_are_those_of_counters_in_the_kernel)
   static const struct boot_step steps[] = {
       PROMPT, COMMAND("kalloctest 100"), CTRL_P, COMMAND("kchurn 200"), CTRL_P};
   struct run r = {0};
-  char *kernel = make_counted_kernel();
+  struct kernel_pair pair;
+  char *kernel = make_counted_kernel(&pair);
   uint64_t compared = 0, contended = 0, reported = 0;
 
-  run_kernel(&r, kernel, TREE("reference") "/kernel/kalloc.o", steps,
-             sizeof steps / sizeof *steps);
+  run_kernel(&r, kernel, pair.object, steps, sizeof steps / sizeof *steps);
   expect_completed(&r);
   // Memory and report are both of the moment at which QEMU stopped the harts.
   // An interval ends a few instructions earlier in the kernel than in the
@@ -236,6 +236,7 @@ Test(plugin, counts_are_those_of_counters_in_the_kernel)
   cr_expect_gt(compared, 100000);
   cr_expect_gt(contended, 0);
   plugin_report_release(&inside);
+  kernel_pair_release(&pair);
   free(kernel);
   end(&r);
 }
