@@ -136,6 +136,48 @@ static const struct schema pick_schema = {
     .fields = pick_fields,
 };
 
+#define MARKS(member, marks, what)                                     \
+  FIELD(struct lab_clinic_marks, member, FIELD_INT, .fallback = marks, \
+        .min = 0, .max = 1000, .doc = what)
+
+static const struct field clinic_marks_fields[] = {
+    MARKS(gone, "5",
+          "the mistake is gone: its checks pass, and the explorer finds "
+          "nothing of it"),
+    MARKS(unbroken, "2", "and all other checks pass"),
+    FIELD_KEY("class", struct lab_clinic_marks, class_id, FIELD_INT,
+              .fallback = "1", .min = 0, .max = 1000,
+              .doc = "answers.yaml names the class"),
+    MARKS(place, "1", "and the function and the line"),
+    MARKS(words, "1",
+          "and says why it is wrong and how it was seen; what it says is for "
+          "staff to judge"),
+    FIELD_END,
+};
+#undef MARKS
+
+// Tools name class and place, so these must not be worth much.
+static int check_clinic_marks(const void *value, struct reader *r)
+{
+  const struct lab_clinic_marks *m = value;
+  long named = m->class_id + m->place;
+  long all = named + m->gone + m->unbroken + m->words;
+  if (4 * named > all)
+    return reader_error(r, &m->at,
+                        "marks: 'class' and 'place' are %ld of %ld; at most a "
+                        "quarter may be, since tools find them",
+                        named, all);
+  return 0;
+}
+
+static const struct schema clinic_marks_schema = {
+    .name = "marks",
+    .doc = "What each kernel of the clinic is worth.",
+    .size = sizeof(struct lab_clinic_marks),
+    .fields = clinic_marks_fields,
+    .check = check_clinic_marks,
+};
+
 static const struct field clinic_fields[] = {
     FIELD(struct lab_clinic, bugs, FIELD_FOLDER, .required = true,
           .doc = "the catalogue: a folder of ID.yaml"),
@@ -151,6 +193,12 @@ static const struct field clinic_fields[] = {
           .sub = &pick_schema,
           .doc = "what each student gets: a bug for each pick, all of "
                  "different classes"),
+    FIELD(
+        struct lab_clinic, marks, FIELD_STRUCT, .sub = &clinic_marks_schema,
+        .doc = "what each kernel is worth; class and place at most a quarter"),
+    FIELD(struct lab_clinic, line_tolerance, FIELD_INT, .fallback = "3",
+          .min = 0, .max = 100,
+          .doc = "lines that an answer may be beside the mistake"),
     FIELD_END,
 };
 

@@ -54,6 +54,16 @@ struct lab_pick {
   struct texts difficulty;  // it has one of these; none: any
 };
 
+// What each kernel of the clinic is worth.
+struct lab_clinic_marks {
+  struct place at;
+  long gone;      // the mistake is gone
+  long unbroken;  // and nothing else broke
+  long class_id;  // YAML key `class`
+  long place;     // its function and line
+  long words;     // why it is wrong and how it was seen: that it is said
+};
+
 struct lab_clinic {
   struct place at;
   const char *bugs;       // folder of the catalogue
@@ -62,6 +72,8 @@ struct lab_clinic {
   const char *handout;    // Markdown
   const char *branch;     // branches are called BRANCH-1, BRANCH-2, ...
   struct list picks;      // struct lab_pick
+  struct lab_clinic_marks marks;
+  long line_tolerance;  // lines that an answer may be beside the mistake
 };
 
 // A function of a file that a submission may change.
