@@ -24,6 +24,8 @@ enum check_kind {
 #undef CHECK_NUMBER
       CHECK_KIND_COUNT
 };
+// Of no kind that a rubric can name: a line of the clinic (graders/clinic.h).
+#define CHECK_CLINIC CHECK_KIND_COUNT
 
 enum traffic_step { TRAFFIC_OWN, TRAFFIC_STEAL, TRAFFIC_ROBBED };
 enum traffic_count { TRAFFIC_AWAY, TRAFFIC_SHARED, TRAFFIC_REMOTE };
@@ -53,6 +55,9 @@ struct check {
   bool visible;  // a student may see its evidence before the deadline
   const char *hint;
   const char *see;  // what a student types to see it; may be NULL
+  // For CHECK_CLINIC: the kernel's number, from 1, and enum clinic_part.
+  size_t clinic_number;
+  int clinic_part;
 };
 
 struct rubric {

@@ -112,6 +112,57 @@ static void add_changes(const struct class_student *s, struct buf *b)
   buf_adds(b, "</table>");
 }
 
+static void add_joined(const json_t *all, struct buf *b)
+{
+  size_t i;
+  json_t *one;
+  json_array_foreach(all, i, one)
+  {
+    buf_adds(b, i ? ", " : "");
+    if (json_is_integer(one))
+      buf_addf(b, "%lld", (long long)json_integer_value(one));
+    else
+      add_text(b, json_string_value(one));
+  }
+}
+
+// The clinic's keys beside the answers, since staff judge what is explained.
+static void add_clinic(const struct class_student *s, struct buf *b)
+{
+  const json_t *kernels = json_object_get(s->record, "clinic");
+  size_t i;
+  json_t *kernel;
+  if (json_array_size(kernels))
+    buf_adds(b,
+             "<h3>Clinic</h3><table><tr><th>kernel<th>bug<th>class<th>function"
+             "<th>line");
+  json_array_foreach(kernels, i, kernel)
+  {
+    const json_t *key = json_object_get(kernel, "key");
+    const json_t *answers = json_object_get(kernel, "answers");
+    buf_adds(b, "<tr><td>");
+    add_text(b, record_text(kernel, "branch"));
+    buf_adds(b, "<td>");
+    add_text(b, record_text(key, "bug"));
+    buf_adds(b, "<td>");
+    add_text(b, record_text(key, "class"));
+    buf_adds(b, "<td>");
+    add_joined(json_object_get(key, "functions"), b);
+    buf_adds(b, "<td>");
+    add_joined(json_object_get(key, "lines"), b);
+    buf_adds(b, "<tr><td><td>answer<td>");
+    add_text(b, record_text(answers, "class"));
+    buf_adds(b, "<td>");
+    add_text(b, record_text(answers, "function"));
+    buf_addf(b, "<td>%ld<tr><td><td colspan=\"4\">",
+             record_number(answers, "line"));
+    add_lines(b, json_object_get(answers, "explanation"));
+    add_lines(b, json_object_get(answers, "seen"));
+  }
+  if (json_array_size(kernels))
+    buf_adds(b, "</table>");
+}
+
 static void add_submission(const struct class_student *s, struct buf *b)
 {
   const json_t *submission = json_object_get(s->record, "submission");
@@ -177,8 +228,11 @@ static void add_html(struct class_report *r, const struct class_student *s)
   if (s->record) {
     add_submission(s, b);
     add_lines(b, json_object_get(s->record, "reason"));
+    add_lines(b, json_object_get(s->record, "staff"));
+    add_lines(b, json_object_get(s->record, "copies"));
     add_lines(b, json_object_get(s->record, "notes"));
     add_checks(r, s, b);
+    add_clinic(s, b);
     add_pictures(r, s, b);
     add_changes(s, b);
   }

@@ -91,6 +91,9 @@ void class_flags(const struct class_student *s, struct buf *ret)
     buf_addf(ret, "%zu changed files not used; ", unused);
   if (json_array_size(json_object_get(s->record, "held")))
     buf_adds(ret, "held: tampering was seen; ");
+  if (json_array_size(json_object_get(s->record, "staff")) ||
+      json_array_size(json_object_get(s->record, "copies")))
+    buf_adds(ret, "clinic: read the notes for staff; ");
   if (ret->len)
     buf_truncate(ret, ret->len - 2);
 }
@@ -138,9 +141,10 @@ static void count_checks(struct class_report *r, const struct class_student *s)
   const struct rubric *rubric = r->spec->rubric;
   for (size_t i = 0; i < rubric->checks.count; i++) {
     const struct check *c = LIST_AT(rubric->checks, struct check, i);
-    const char *verdict =
-        record_text(class_check_of(s->record, c->id), "verdict");
-    const char *reason;
+    const json_t *row = class_check_of(s->record, c->id);
+    const char *verdict = record_text(row, "verdict"), *reason;
+    if (!row)
+      continue;
     r->checks[i].lost += strcmp(verdict, verdict_words(VERDICT_FAIL)) == 0;
     r->checks[i].not_reached +=
         strcmp(verdict, verdict_words(VERDICT_NOT_REACHED)) == 0;
@@ -193,6 +197,7 @@ static int add_student(struct class_report *reports, const struct student *one,
                             .evidence = record ? record_read(evidence) : NULL};
   int rc = 0;
   if (record) {
+    json_object_set_new(record, "copies", copies_of(reports[0].copies, one));
     marks_finish(&spec->marks, record, &s.marks);
     rc = write_student(spec, folder, &s, formats, err);
   }
@@ -217,13 +222,15 @@ static size_t count_nobodys(const struct intake *in)
   return n;
 }
 
-int class_write(const struct class_spec *spec, const struct texts *formats,
-                struct class_counts *ret, struct error *err)
+static int write_all(const struct class_spec *spec, const struct copies *copies,
+                     const struct texts *formats, struct class_counts *ret,
+                     struct error *err)
 {
   struct class_report reports[COUNT(forms)] = {0};
   int rc = 0;
   for (size_t i = 0; i < COUNT(forms); i++) {
     reports[i].spec = spec;
+    reports[i].copies = copies;
     reports[i].checks =
         xcalloc(spec->rubric->checks.count + 1, sizeof(*reports[i].checks));
     reports[i].histogram = xcalloc(11, sizeof(*reports[i].histogram));
@@ -246,5 +253,22 @@ int class_write(const struct class_spec *spec, const struct texts *formats,
     free(reports[i].checks);
     free(reports[i].histogram);
   }
+  return rc;
+}
+
+// Before anybody has a clinic, no report speaks of it.
+int class_write(const struct class_spec *spec, const struct texts *formats,
+                struct class_counts *ret, struct error *err)
+{
+  struct class_spec whole = *spec;
+  struct rubric rubric = *spec->rubric;
+  struct copies copies = {0};
+  copies_read(spec->results, spec->roster, &copies);
+  if (!copies.clinic)
+    rubric.checks.count = clinic_first_check(&rubric);
+  whole.rubric = &rubric;
+  whole.marks.max = copies.max ? copies.max : marks_max(&rubric);
+  int rc = write_all(&whole, &copies, formats, ret, err);
+  copies_release(&copies);
   return rc;
 }

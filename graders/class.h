@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "graders/copies.h"
 #include "graders/intake.h"
 #include "graders/marks.h"
 #include "graders/record.h"
@@ -47,6 +48,7 @@ struct class_check {
 // A report being made.
 struct class_report {
   const struct class_spec *spec;
+  const struct copies *copies;
   struct buf text, more;  // `more` is for what comes after, as a form likes
   struct class_counts counts;
   struct class_check *checks;  // for each of the rubric

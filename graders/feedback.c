@@ -95,10 +95,29 @@ static void add_changes(const struct class_student *s, struct buf *b)
   }
 }
 
+// What the student said of a kernel of the clinic, for who talks about it.
+static void add_answers(const json_t *kernel, struct buf *b)
+{
+  const json_t *answers = json_object_get(kernel, "answers");
+  if (!answers)
+    return;
+  buf_adds(b, "\n## What you answered for ");
+  add_md(b, record_text(kernel, "branch"));
+  buf_adds(b, "\n\nClass: ");
+  add_md(b, record_text(answers, "class"));
+  buf_adds(b, "; function: ");
+  add_md(b, record_text(answers, "function"));
+  buf_addf(b, "; line: %ld.\n", record_number(answers, "line"));
+  add_block(b, json_object_get(answers, "explanation"));
+  add_block(b, json_object_get(answers, "seen"));
+}
+
 static void write_feedback(const struct class_spec *spec,
                            const struct class_student *s, struct buf *b)
 {
   const struct rubric *rubric = spec->rubric;
+  size_t k;
+  json_t *kernel;
   buf_adds(b, "# ");
   add_md(b, spec->title);
   buf_adds(b, ": ");
@@ -118,6 +137,10 @@ static void write_feedback(const struct class_spec *spec,
   for (size_t i = 0; i < rubric->checks.count && s->state == RECORD_JUDGED; i++)
     add_check(spec, s, LIST_AT(rubric->checks, struct check, i), b);
   add_changes(s, b);
+  json_array_foreach(json_object_get(s->record, "clinic"), k, kernel)
+  {
+    add_answers(kernel, b);
+  }
   if (json_array_size(json_object_get(s->record, "notes"))) {
     buf_adds(b, "\n## Notes\n");
     add_block(b, json_object_get(s->record, "notes"));
@@ -177,10 +200,12 @@ static void write_gradescope(const struct class_spec *spec,
   json_object_set_new(all, "output",
                       joined(json_object_get(s->record, "reason")));
   json_object_set_new(all, "visibility", json_string("visible"));
-  for (size_t i = 0; i < rubric->checks.count && s->state == RECORD_JUDGED; i++)
-    json_array_append_new(
-        tests,
-        gradescope_test(spec, s, LIST_AT(rubric->checks, struct check, i)));
+  for (size_t i = 0; i < rubric->checks.count && s->state == RECORD_JUDGED;
+       i++) {
+    const struct check *c = LIST_AT(rubric->checks, struct check, i);
+    if (class_check_of(s->record, c->id))
+      json_array_append_new(tests, gradescope_test(spec, s, c));
+  }
   json_object_set_new(all, "tests", tests);
   record_format(all, ret);
   json_decref(all);

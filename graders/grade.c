@@ -32,6 +32,11 @@ struct work {
   struct policy policy;
   struct buf notes;
   char *key;
+  bool lab;                  // the lab's kernel was judged
+  struct evidence evidence;  // of it
+  struct clinic clinic;
+  struct check_result *results;  // of the lab, then of the clinic
+  size_t result_count;
 };
 
 static void work_release(struct work *w)
@@ -39,6 +44,9 @@ static void work_release(struct work *w)
   submission_release(&w->submission);
   policy_release(&w->policy);
   buf_release(&w->notes);
+  evidence_release(&w->evidence);
+  clinic_release(&w->clinic);
+  check_results_release(w->results, w->result_count);
   free(w->key);
 }
 
@@ -55,15 +63,38 @@ static int write_json(const char *folder, const char *name, json_t *taken,
   return rc;
 }
 
-static int write_console(const char *folder, const char *name,
-                         const struct boot_facts *f, struct error *err)
+static int write_console(const char *folder, const char *before,
+                         const char *name, const struct boot_facts *f,
+                         struct error *err)
 {
   if (!f->done)
     return 0;
-  char *path = path_join(folder, name);
+  char *path = xasprintf("%s/%s%s", folder, before, name);
   int rc = file_write(path, buf_str(&f->console), f->console.len, 0644, err);
   free(path);
   return rc;
+}
+
+static int write_consoles(const struct work *w, const char *before,
+                          const struct evidence *e, struct error *err)
+{
+  int rc =
+      write_console(w->folder, before, "console-plain.txt", &e->plain, err);
+  return rc ? rc
+            : write_console(w->folder, before, "console-watched.txt",
+                            &e->watched, err);
+}
+
+static int write_clinic_evidence(const struct work *w, const char *before,
+                                 const struct clinic_kernel *k,
+                                 struct error *err)
+{
+  struct record_parts parts = {.student = w->claim->student,
+                               .evidence = &k->evidence};
+  char *name = xasprintf("%sevidence.json", before);
+  int rc = write_json(w->folder, name, record_evidence(&parts), err);
+  free(name);
+  return rc ? rc : write_consoles(w, before, &k->evidence, err);
 }
 
 static struct record_parts parts_of(const struct work *w)
@@ -76,22 +107,29 @@ static struct record_parts parts_of(const struct work *w)
       .submission = w->submission.branch ? &w->submission : NULL,
       .policy = &w->policy,
       .notes = buf_str(&w->notes),
+      .results = w->results,
+      .result_count = w->result_count,
+      .evidence = w->lab ? &w->evidence : NULL,
+      .clinic = &w->clinic,
   };
 }
 
 static int write_record(const struct work *w, const struct record_parts *parts,
                         struct error *err)
 {
-  const struct evidence *e = parts->evidence;
   int rc = file_mkdirs(w->folder, err);
   rc =
       rc ? rc : write_json(w->folder, "result.json", record_result(parts), err);
   rc = rc ? rc
           : write_json(w->folder, "evidence.json", record_evidence(parts), err);
-  if (rc == 0 && e)
-    rc = write_console(w->folder, "console-plain.txt", &e->plain, err);
-  if (rc == 0 && e)
-    rc = write_console(w->folder, "console-watched.txt", &e->watched, err);
+  rc = rc ? rc : write_consoles(w, "", &w->evidence, err);
+  for (size_t i = 0; i < w->clinic.count && rc == 0; i++) {
+    const struct clinic_kernel *k = &w->clinic.kernels[i];
+    char *before = xasprintf("%s-", k->key->name);
+    if (k->changed)
+      rc = write_clinic_evidence(w, before, k, err);
+    free(before);
+  }
   return rc;
 }
 
@@ -144,23 +182,47 @@ static int read_bounded(struct work *w, const char *scratch, struct error *err)
   return rc;
 }
 
-static void make_key(struct work *w)
+// Whether there is something of the clinic to judge.
+static bool is_clinic_asked(const struct work *w)
 {
-  const struct tree *t = &w->submission.tree;
-  const struct student *s = w->claim->student;
-  size_t count = 3 + 2 * t->count;
-  struct key_part *parts = xcalloc(count, sizeof(*parts));
-  parts[0] = (struct key_part){w->g->tool, strlen(w->g->tool)};
-  parts[1] = (struct key_part){s->id, strlen(s->id)};
-  parts[2] = (struct key_part){w->submission.commit.bytes,
-                               sizeof(w->submission.commit.bytes)};
+  return w->submission.clinic_count > 0 &&
+         clinic_first_check(w->g->rubric) < w->g->rubric->checks.count;
+}
+
+static size_t add_tree_parts(const struct tree *t, struct key_part *ret)
+{
   for (size_t i = 0; i < t->count; i++) {
     const struct tree_file *f = &t->files[i];
-    parts[3 + 2 * i] = (struct key_part){f->path, strlen(f->path)};
-    parts[4 + 2 * i] = (struct key_part){f->content->bytes, f->content->len};
+    ret[2 * i] = (struct key_part){f->path, strlen(f->path)};
+    ret[2 * i + 1] = (struct key_part){f->content->bytes, f->content->len};
+  }
+  return 2 * t->count;
+}
+
+static int make_key(struct work *w, struct error *err)
+{
+  const struct submission *s = &w->submission;
+  const char *id = w->claim->student->id;
+  struct buf clinic = BUF_INIT;
+  size_t room = 4 + 2 * s->tree.count, count = 4;
+  int rc = is_clinic_asked(w) ? clinic_describe(w->g->course, &clinic, err) : 0;
+  for (size_t i = 0; i < s->clinic_count; i++)
+    room += 1 + 2 * s->clinic[i].tree.count;
+  struct key_part *parts = xcalloc(room, sizeof(*parts));
+  parts[0] = (struct key_part){w->g->tool, strlen(w->g->tool)};
+  parts[1] = (struct key_part){id, strlen(id)};
+  parts[2] = (struct key_part){s->commit.bytes, sizeof(s->commit.bytes)};
+  parts[3] = (struct key_part){buf_str(&clinic), clinic.len};
+  count += add_tree_parts(&s->tree, &parts[count]);
+  for (size_t i = 0; i < s->clinic_count; i++) {
+    const struct submission_branch *b = &s->clinic[i];
+    parts[count++] = (struct key_part){&b->number, sizeof(b->number)};
+    count += add_tree_parts(&b->tree, &parts[count]);
   }
   w->key = cache_key(parts, count);
   free(parts);
+  buf_release(&clinic);
+  return rc;
 }
 
 // Whether the result that is there is of the same submission, lab and tool, and
@@ -207,13 +269,15 @@ static enum grade_outcome look(struct work *w, const char *scratch,
     error_release(&mine);
     return GRADE_FAILED;
   }
-  make_key(w);
+  if (make_key(w, err))
+    return GRADE_FAILED;
   if (!w->g->again && is_unchanged(w))
     return GRADE_UNCHANGED;
   buf_adds(&w->notes, buf_str(&w->submission.notes));
-  policy_compare(w->g->course, &w->submission, &w->policy);
+  if (w->submission.tree.count)
+    policy_compare(w->g->course, &w->submission, &w->policy);
   const char *missing = missing_file(w);
-  if (!missing)
+  if (!missing || is_clinic_asked(w))
     return GRADE_NEEDED;
   char *reason = xasprintf("the submission has no %s", missing);
   rc = write_reason(w, RECORD_REFUSED, reason, err);
@@ -234,11 +298,11 @@ enum grade_outcome grade_look(const struct grader *g,
 
 // --- grading ----------------------------------------------------------------
 
-static int gather(const struct grader *g, const struct tree *tree,
-                  struct evidence *ret, struct error *err)
+static struct gather_spec gather_spec_of(const struct grader *g,
+                                         const struct tree *tree)
 {
   const struct lab_machine *machine = &g->course->lab.machine;
-  struct gather_spec spec = {
+  return (struct gather_spec){
       .stock = g->stock,
       .tree = tree,
       .rules = &g->rubric->object,
@@ -253,43 +317,88 @@ static int gather(const struct grader *g, const struct tree *tree,
       .on_progress = g->on_progress,
       .arg = g->arg,
   };
+}
+
+static int gather(const struct grader *g, const struct tree *tree,
+                  struct evidence *ret, struct error *err)
+{
+  struct gather_spec spec = gather_spec_of(g, tree);
   return evidence_gather(&spec, ret, err);
 }
 
-static int judge(struct work *w, const struct evidence *e, struct error *err)
+// Makes room for more results, and returns where they begin.
+static struct check_result *add_results(struct work *w, size_t count)
+{
+  size_t before = w->result_count;
+  w->results =
+      xreallocarray(w->results, before + count + 1, sizeof(*w->results));
+  w->result_count += count;
+  return &w->results[before];
+}
+
+static int judge_lab(struct work *w, struct error *err)
+{
+  const struct course *course = w->g->course;
+  struct rubric lab = *w->g->rubric;
+  struct tree tree = {0};
+  struct check_result *results = NULL;
+  lab.checks.count = clinic_first_check(&lab);
+  int rc = splice(course_start(course), &w->submission.tree,
+                  &course->lab.submission, &tree, &w->notes, err);
+  rc = rc ? rc : gather(w->g, &tree, &w->evidence, err);
+  if (rc == 0) {
+    w->lab = true;
+    if (!w->evidence.built)
+      policy_explain(&w->policy, &w->submission.tree, course_start(course),
+                     buf_str(&w->evidence.build_words), &w->notes);
+    rubric_judge(&lab, &w->evidence, &results);
+    memcpy(add_results(w, lab.checks.count), results,
+           lab.checks.count * sizeof(*results));
+    free(results);
+  }
+  tree_release(&tree);
+  return rc;
+}
+
+static int judge_clinic(struct work *w, struct error *err)
 {
   const struct rubric *rubric = w->g->rubric;
-  struct check_result *results = NULL;
-  if (!e->built)
-    policy_explain(&w->policy, &w->submission.tree, course_start(w->g->course),
-                   buf_str(&e->build_words), &w->notes);
-  rubric_judge(rubric, e, &results);
-  struct record_parts parts = parts_of(w);
-  parts.state = RECORD_JUDGED;
-  for (size_t i = 0; i < rubric->checks.count; i++)
-    if (results[i].verdict == VERDICT_NOT_JUDGED) {
-      parts.state = RECORD_NOT_JUDGED;
-      parts.reason = buf_str(&results[i].text);
-    }
-  parts.results = results;
-  parts.result_count = rubric->checks.count;
-  parts.evidence = e;
-  int rc = write_record(w, &parts, err);
-  check_results_release(results, rubric->checks.count);
-  return rc;
+  const struct gather_spec gather = gather_spec_of(w->g, NULL);
+  const struct clinic_spec spec = {.course = w->g->course,
+                                   .rubric = w->g->whole,
+                                   .student = w->claim->student,
+                                   .submission = &w->submission,
+                                   .gather = &gather};
+  int rc = clinic_judge(&spec, &w->clinic, err);
+  if (rc)
+    return rc;
+  buf_adds(&w->notes, buf_str(&w->clinic.notes));
+  clinic_results(
+      &w->clinic, rubric,
+      add_results(w, rubric->checks.count - clinic_first_check(rubric)));
+  return 0;
 }
 
 static int grade(struct work *w, struct error *err)
 {
-  struct tree tree = {0};
-  struct evidence e = {0};
-  int rc = splice(course_start(w->g->course), &w->submission.tree,
-                  &w->g->course->lab.submission, &tree, &w->notes, err);
-  rc = rc ? rc : gather(w->g, &tree, &e, err);
-  rc = rc ? rc : judge(w, &e, err);
-  evidence_release(&e);
-  tree_release(&tree);
-  return rc;
+  const char *missing = missing_file(w);
+  int rc = 0;
+  if (!missing && clinic_first_check(w->g->rubric) > 0)
+    rc = judge_lab(w, err);
+  else if (missing && w->submission.tree.count)
+    buf_addf(&w->notes, "no %s: the clinic alone was judged\n", missing);
+  if (rc == 0 && is_clinic_asked(w))
+    rc = judge_clinic(w, err);
+  if (rc)
+    return rc;
+  struct record_parts parts = parts_of(w);
+  parts.state = RECORD_JUDGED;
+  for (size_t i = 0; i < w->result_count; i++)
+    if (w->results[i].verdict == VERDICT_NOT_JUDGED) {
+      parts.state = RECORD_NOT_JUDGED;
+      parts.reason = buf_str(&w->results[i].text);
+    }
+  return write_record(w, &parts, err);
 }
 
 enum grade_outcome grade_submission(const struct grader *g,

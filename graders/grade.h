@@ -16,7 +16,8 @@
 struct grader {
   struct course *course;
   const struct rubric *rubric;
-  const struct stock *stock;  // NULL: nothing is built (--dry-run)
+  const struct rubric *whole;  // all checks of the lab, for the clinic
+  const struct stock *stock;   // NULL: nothing is built (--dry-run)
   const struct intake *intake;
   const char *results;  // folder with one of each student's id
   const char *tool;     // names this program

@@ -56,7 +56,7 @@ static void add_csv(struct class_report *r, const struct class_student *s)
     add_number(b, s->marks.total);
   else
     buf_addc(b, ',');
-  add_number(b, marks_max(rubric));
+  add_number(b, s->record ? s->marks.max : r->spec->marks.max);
   if (s->record && s->marks.days_late >= 0) {
     add_number(b, s->marks.days_late);
     add_number(b, s->marks.off);
@@ -66,7 +66,7 @@ static void add_csv(struct class_report *r, const struct class_student *s)
   add_field(b, buf_str(&flags));
   for (size_t i = 0; i < rubric->checks.count; i++) {
     const struct check *c = LIST_AT(rubric->checks, struct check, i);
-    if (s->state == RECORD_JUDGED)
+    if (s->state == RECORD_JUDGED && class_check_of(s->record, c->id))
       add_number(b, class_marks_of(s->record, c, &reason));
     else
       buf_addc(b, ',');
@@ -103,7 +103,7 @@ static void begin_canvas(struct class_report *r)
   buf_adds(b, "\r\n");
   add_field(b, "    Points Possible");
   buf_adds(b, ",,,,");
-  add_number(b, marks_max(r->spec->rubric));
+  add_number(b, r->spec->marks.max);
   buf_adds(b, "\r\n");
 }
 
@@ -148,7 +148,7 @@ static void add_moodle(struct class_report *r, const struct class_student *s)
        i++) {
     const struct check *c = LIST_AT(rubric->checks, struct check, i);
     long marks = class_marks_of(s->record, c, &reason);
-    if (marks < c->marks)
+    if (class_check_of(s->record, c->id) && marks < c->marks)
       buf_addf(&words, "%s%s: %ld of %ld", words.len ? "; " : "", c->title,
                marks, c->marks);
   }

@@ -75,7 +75,7 @@ int overrides_read(const char *path, const struct rubric *rubric,
 long marks_max(const struct rubric *rubric)
 {
   long sum = 0;
-  for (size_t i = 0; i < rubric->checks.count; i++)
+  for (size_t i = 0; i < clinic_first_check(rubric); i++)
     sum += LIST_AT(rubric->checks, struct check, i)->marks;
   return sum;
 }
@@ -105,6 +105,9 @@ static void find_lateness(const struct lab_dates *d, const json_t *record,
   const json_t *time = json_object_get(s, "handed_in_s");
   bool marked = json_is_true(json_object_get(s, "late_mark"));
   m->days_late = -1;
+  // The deadline is the lab's.
+  if (json_is_true(json_object_get(s, "clinic_alone")))
+    return;
   if (time && d->deadline.set) {
     int64_t after = json_integer_value(time) - d->deadline.seconds;
     m->days_late = after > 0 ? (long)((after + DAY_S - 1) / DAY_S) : 0;
@@ -129,10 +132,18 @@ static json_t *override_json(const struct override *o)
                    o->reason);
 }
 
+// The deadline is the lab's, so the clinic's marks are safe from it.
+static bool is_clinic(const struct rubric *rubric, const char *id)
+{
+  const struct check *check = rubric_find(rubric, id);
+  return check && check->kind == CHECK_CLINIC;
+}
+
 void marks_finish(const struct marks_spec *spec, json_t *record,
                   struct marks *ret)
 {
-  struct marks m = {.max = marks_max(spec->rubric)};
+  long max = record_max(record), clinic = 0;
+  struct marks m = {.max = max ? max : spec->max};
   const char *student = record_text(record, "student");
   json_t *final = json_object(), *checks = json_object(), *row;
   size_t i;
@@ -141,7 +152,7 @@ void marks_finish(const struct marks_spec *spec, json_t *record,
     const char *id = record_text(row, "id");
     const struct override *o = find(spec->overrides, student, id);
     long marks = o ? o->marks : record_number(row, "marks");
-    m.total += marks;
+    *(is_clinic(spec->rubric, id) ? &clinic : &m.total) += marks;
     m.overridden = m.overridden || o;
     if (o)
       json_object_set_new(checks, id, override_json(o));
@@ -149,7 +160,7 @@ void marks_finish(const struct marks_spec *spec, json_t *record,
   const struct override *o = find(spec->overrides, student, TOTAL);
   find_lateness(spec->dates, record, &m);
   m.off = o ? 0 : late_cost(spec->dates, &m);
-  m.total -= m.off;
+  m.total += clinic - m.off;
   if (o) {
     m.total = o->marks;
     m.overridden = true;

@@ -33,6 +33,7 @@ struct marks_spec {
   const struct lab_dates *dates;
   const struct list *overrides;
   int64_t now_s;  // seconds since 1970
+  long max;       // of a student of whom nothing was judged
 };
 
 // What the marks come to. Hidden checks count, and show no more than that.
@@ -45,7 +46,7 @@ struct marks {
   bool overridden;
 };
 
-// The most that there is to be had.
+// The most that there is to be had for the lab, without the clinic.
 long marks_max(const struct rubric *rubric);
 
 // Whether a check's detail may be shown to the student now: it is visible, or

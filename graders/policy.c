@@ -211,6 +211,14 @@ void policy_compare(const struct course *course, const struct submission *s,
   *ret = p;
 }
 
+void policy_compare_trees(const struct course *course, const struct tree *was,
+                          const struct tree *is, struct policy *ret)
+{
+  struct policy p = {0};
+  compare(course, was, is, true, add_file, &p);
+  *ret = p;
+}
+
 void policy_release(struct policy *p)
 {
   for (size_t i = 0; i < p->count; i++) {

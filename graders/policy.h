@@ -54,6 +54,11 @@ struct policy {
 void policy_compare(const struct course *course, const struct submission *s,
                     struct policy *ret);
 
+// Holds a tree against the one that was handed out, in the same way: for the
+// clinic, where that is not a start. `start` and `by_history` say nothing.
+void policy_compare_trees(const struct course *course, const struct tree *was,
+                          const struct tree *is, struct policy *ret);
+
 // Adds a line to *ret for each changed file that was not used, or not wholly,
 // and that holds a name which the compiler's words are about.
 void policy_explain(const struct policy *p, const struct tree *student,

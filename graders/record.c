@@ -119,6 +119,8 @@ static json_t *submission_json(const struct record_parts *p)
   json_object_set_new(json, "entries", entries_json(p->intake, p->claim));
   if (!s)
     return json;
+  json_object_set_new(json, "clinic_alone",
+                      json_boolean(s->clinic_count && !s->tree.count));
   json_object_set_new(json, "late_mark", json_boolean(s->late));
   if (s->handed_in.set) {
     when_format(&s->handed_in, text, sizeof(text));
@@ -168,6 +170,7 @@ static json_t *checks_json(const struct record_parts *p)
     json_object_set_new(row, "id", json_string(r->check->id));
     json_object_set_new(row, "verdict", json_string(verdict_words(r->verdict)));
     json_object_set_new(row, "marks", json_integer(r->marks));
+    json_object_set_new(row, "max", json_integer(r->check->marks));
     json_object_set_new(row, "evidence", json_lines(buf_str(&r->text)));
     json_array_append_new(all, row);
   }
@@ -184,6 +187,79 @@ static json_t *held_json(const struct record_parts *p)
   return json_array();
 }
 
+long record_max(const json_t *record)
+{
+  long max = 0;
+  size_t i;
+  json_t *row;
+  json_array_foreach(json_object_get(record, "checks"), i, row)
+  {
+    max += record_number(row, "max");
+  }
+  return max;
+}
+
+// --- the clinic -------------------------------------------------------------
+
+static json_t *optional_line(const char *text)
+{
+  return text ? json_line(text) : json_null();
+}
+
+static bool says_anything(const struct answers *a)
+{
+  return a->class_id || a->function || a->line ||
+         (a->explanation && answers_says(a->explanation)) ||
+         (a->seen && answers_says(a->seen));
+}
+
+static json_t *answers_json(const struct answers *a)
+{
+  json_t *json = json_object();
+  json_object_set_new(json, "class", optional_line(a->class_id));
+  json_object_set_new(json, "function", optional_line(a->function));
+  json_object_set_new(json, "line", json_integer(a->line));
+  json_object_set_new(json, "explanation", json_lines(a->explanation));
+  json_object_set_new(json, "seen", json_lines(a->seen));
+  return json;
+}
+
+// What is wrong in the kernel, for staff to hold the answer against.
+static json_t *clinic_key_json(const struct clinic_branch *key)
+{
+  json_t *json = json_object(), *functions = json_array();
+  json_t *lines = json_array();
+  for (size_t i = 0; i < key->function_count; i++)
+    json_array_append_new(functions, json_string(key->functions[i]));
+  for (size_t i = 0; i < key->line_count; i++)
+    json_array_append_new(lines, json_integer((json_int_t)key->lines[i].first));
+  json_object_set_new(json, "bug", json_string(key->assignment.bug->id));
+  json_object_set_new(json, "class",
+                      json_string(key->assignment.bug->class_id));
+  json_object_set_new(json, "functions", functions);
+  json_object_set_new(json, "lines", lines);
+  return json;
+}
+
+static json_t *clinic_json(const struct clinic *c)
+{
+  json_t *all = json_array();
+  for (size_t i = 0; c && i < c->count; i++) {
+    const struct clinic_kernel *k = &c->kernels[i];
+    json_t *row = json_object(), *changes = changes_json(&k->policy);
+    json_object_set_new(row, "branch", json_string(k->key->name));
+    json_object_set_new(row, "there", json_boolean(k->there));
+    json_object_set_new(row, "key", clinic_key_json(k->key));
+    json_object_set_new(row, "changes", changes);
+    if (says_anything(&k->answers))
+      json_object_set_new(row, "answers", answers_json(&k->answers));
+    if (k->hash)
+      json_object_set_new(row, "hash", json_string(k->hash));
+    json_array_append_new(all, row);
+  }
+  return all;
+}
+
 json_t *record_result(const struct record_parts *p)
 {
   json_t *json = json_object();
@@ -197,6 +273,9 @@ json_t *record_result(const struct record_parts *p)
   json_object_set_new(json, "changes", changes_json(p->policy));
   json_object_set_new(json, "checks", checks_json(p));
   json_object_set_new(json, "held", held_json(p));
+  json_object_set_new(json, "clinic", clinic_json(p->clinic));
+  json_object_set_new(json, "staff",
+                      json_lines(p->clinic ? buf_str(&p->clinic->staff) : ""));
   return json;
 }
 

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "graders/check.h"
+#include "graders/clinic.h"
 #include "graders/intake.h"
 #include "graders/policy.h"
 #include "graders/submission.h"
@@ -40,12 +41,17 @@ struct record_parts {
   const struct check_result *results;
   size_t result_count;
   const struct evidence *evidence;
+  const struct clinic *clinic;
 };
 
 // Both are the caller's. Every text in them is valid UTF-8 without control
 // characters, and long ones are cut.
 json_t *record_result(const struct record_parts *parts);
 json_t *record_evidence(const struct record_parts *parts);
+
+// The marks that a record's checks are worth: the clinic's only where it was
+// judged, and the lab's likewise.
+long record_max(const json_t *record);
 
 // Reads a JSON file of at most 16 MiB; NULL when there is none, or it is none.
 json_t *record_read(const char *path);

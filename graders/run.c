@@ -57,10 +57,11 @@ static void choose_sources(const struct rubric *rubric, struct grader *g)
 {
   for (size_t i = 0; i < rubric->checks.count; i++) {
     const struct check *c = LIST_AT(rubric->checks, struct check, i);
-    g->plain = g->plain || c->kind == CHECK_BOOT ||
+    g->plain = g->plain || c->kind == CHECK_BOOT || c->kind == CHECK_CLINIC ||
                c->kind == CHECK_CTRLP_FORM || c->kind == CHECK_CONSOLE;
     g->watched = g->watched || c->kind == CHECK_CTRLP_SUM ||
-                 c->kind == CHECK_FINDINGS || c->kind == CHECK_TRAFFIC;
+                 c->kind == CHECK_CLINIC || c->kind == CHECK_FINDINGS ||
+                 c->kind == CHECK_TRAFFIC;
     g->explore = g->explore || asks_explorer(c);
   }
 }
@@ -192,18 +193,17 @@ static void tell_end(struct run *r, size_t index, const struct item *item)
   char *path = place_of(r, item, "result.json");
   json_t *record = record_read(path), *row;
   size_t i;
-  long marks = 0;
+  long marks = 0, max = record_max(record);
   json_array_foreach(json_object_get(record, "checks"), i, row)
   {
     marks += record_number(row, "marks");
   }
   enum record_state state = record_state_of(record);
-  char *words = state == RECORD_JUDGED
-                    ? xasprintf("%ld of %ld", marks, marks_max(s->rubric))
-                    : xstrdup(record_state_name(state));
+  char *words = state == RECORD_JUDGED ? xasprintf("%ld of %ld", marks, max)
+                                       : xstrdup(record_state_name(state));
   if (s->on_end)
     s->on_end(s->arg, index, item->claim->student->id, words,
-              state == RECORD_JUDGED && marks == marks_max(s->rubric));
+              state == RECORD_JUDGED && marks == max);
   free(words);
   json_decref(record);
   free(path);
@@ -383,7 +383,7 @@ static int write_reports(struct run *r, struct error *err)
       .rubric = s->rubric,
       .roster = &s->course->roster,
       .intake = &r->result->intake,
-      .marks = {s->rubric, &lab->dates, &overrides, (int64_t)time(NULL)},
+      .marks = {s->rubric, &lab->dates, &overrides, (int64_t)time(NULL), 0},
       .start = start,
       .reference = reference,
   };
@@ -419,6 +419,7 @@ static int open_course(struct run *r, struct error *err)
           : tool_key(s->course, s->rubric, s->effort, &r->stock, &r->tool, err);
   r->grader = (struct grader){.course = s->course,
                               .rubric = s->rubric,
+                              .whole = s->whole,
                               .stock = &r->stock,
                               .intake = &r->result->intake,
                               .results = s->results,

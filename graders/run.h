@@ -16,6 +16,7 @@
 struct run_spec {
   struct course *course;
   const struct rubric *rubric;
+  const struct rubric *whole;  // all checks of the lab, for the clinic
   const char *results;
   const char *cache;         // of kernels; NULL: in the results folder
   const char *const *paths;  // of submissions

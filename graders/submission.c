@@ -12,6 +12,7 @@
 #include "graders/unpack.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
+#include "labgen/repo/student.h"
 
 #define MAX_FILES 20000
 #define MAX_DEPTH 32
@@ -224,7 +225,8 @@ static void note_uncommitted(const struct lab_submission *rules,
   for (size_t i = 0; i < s->tree.count; i++) {
     const struct tree_file *f = &s->tree.files[i];
     const struct tree_file *was = tree_find(committed, f->path);
-    if (!place_of(rules, base_name(f->path)))
+    if (!place_of(rules, base_name(f->path)) &&
+        strcmp(f->path, ANSWERS_FILE) != 0)
       continue;
     if (!was || was->content->len != f->content->len ||
         memcmp(was->content->bytes, f->content->bytes, f->content->len) != 0)
@@ -276,6 +278,17 @@ static int read_lab(const struct submission_spec *spec, struct foreign *f,
   return rc;
 }
 
+// The branch that is checked out is taken as it lies there, like the lab's.
+static void take_checked_out(const struct submission_spec *spec,
+                             struct submission *s, struct submission_branch *b)
+{
+  const struct lab_submission *rules = &spec->course->lab.submission;
+  if (!has_work(&s->tree, &rules->files))
+    return;
+  note_uncommitted(rules, &b->tree, s);
+  tree_copy(&b->tree, &s->tree);
+}
+
 static int read_clinic(const struct submission_spec *spec, struct foreign *f,
                        struct submission *s, struct error *err)
 {
@@ -289,6 +302,8 @@ static int read_clinic(const struct submission_spec *spec, struct foreign *f,
       struct submission_branch *b = &s->clinic[s->clinic_count++];
       b->number = i;
       rc = foreign_tree(f, &id, &b->tree, err);
+      if (rc == 0 && strcmp(name, foreign_head(f)) == 0)
+        take_checked_out(spec, s, b);
     }
     free(name);
   }
@@ -369,7 +384,8 @@ int submission_read(const struct submission_spec *spec, struct submission *ret,
       s.handed_in = e->handed_in;
     rc = read_entry(spec, e, &s, err);
   }
-  if (rc == 0 && !s.handed_in.set && s.history.commits)
+  // With the clinic in it, the platform's time says nothing of the lab.
+  if (rc == 0 && (!s.handed_in.set || s.clinic_count) && s.history.commits)
     s.handed_in = (struct when){true, s.history.commit_seconds,
                                 s.history.commit_offset_minutes};
   if (rc)

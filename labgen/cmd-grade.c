@@ -374,7 +374,7 @@ static int run_for_real(struct arguments *a, struct error *err)
 static int run(struct arguments *a)
 {
   struct course course = {0};
-  struct rubric rubric = {0};
+  struct rubric rubric = {0}, whole = {0};
   struct arena arena = {0};
   struct error err = {0};
   const char *data;
@@ -387,10 +387,14 @@ static int run(struct arguments *a)
                              : path_join(data, "graders/percpu-kalloc.yaml");
     rc = rubric_read(path, &arena, &rubric, &err);
   }
+  whole = rubric;
+  if (rc == 0)
+    clinic_add_checks(&course.lab, &rubric, &arena);
   if (rc == 0 && is_partial(a))
     rc = keep_only(&rubric, &a->only, a->run.effort, &arena, &err);
   a->run.course = &course;
   a->run.rubric = &rubric;
+  a->run.whole = &whole;
   a->run.students = a->students;
   a->run.paths = a->paths;
   int status = rc           ? command_failed(&err)

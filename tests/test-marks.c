@@ -20,7 +20,7 @@ static struct marks finish(const struct lab_dates *dates, long two,
   struct list overrides = {(void *)decisions, 0};
   while (decisions && decisions[overrides.count].check)
     overrides.count++;
-  struct marks_spec spec = {&rubric, dates, &overrides, DEADLINE};
+  struct marks_spec spec = {&rubric, dates, &overrides, DEADLINE, 105};
   struct marks m;
   json_t *record = json_pack(
       "{s:s, s:{s:I}, s:[{s:s,s:i},{s:s,s:I}]}", "student", "ada", "submission",
@@ -126,4 +126,34 @@ Test(marks, the_rule_for_late_work_is_told_in_a_sentence)
                  0, "%s", buf_str(&rule));
     buf_release(&rule);
   }
+}
+
+// The deadline is the lab's.
+Test(marks, late_days_take_nothing_off_the_clinic)
+{
+  static struct check all[] = {{.id = "one", .marks = 60},
+                               {.id = "clinic-1-gone",
+                                .marks = 5,
+                                .kind = CHECK_CLINIC,
+                                .clinic_number = 1}};
+  static const struct rubric both = {.checks = {all, 2}};
+  static const struct list none = {0};
+  struct lab_dates d = dates(0, 0, TOO_LATE_ZERO);
+  struct marks_spec spec = {&both, &d, &none, DEADLINE, 60};
+  struct marks m;
+  json_t *record = json_pack(
+      "{s:s, s:{s:I,s:b}, s:[{s:s,s:i,s:i},{s:s,s:i,s:i}]}", "student", "ada",
+      "submission", "handed_in_s", (json_int_t)(DEADLINE + DAY), "clinic_alone",
+      0, "checks", "id", "one", "marks", 60, "max", 60, "id", "clinic-1-gone",
+      "marks", 4, "max", 5);
+  cr_assert(record);
+  marks_finish(&spec, record, &m);
+  cr_expect_eq(m.total, 4);
+  cr_expect_eq(m.max, 65);
+  json_object_set_new(json_object_get(record, "submission"), "clinic_alone",
+                      json_true());
+  marks_finish(&spec, record, &m);
+  cr_expect_eq(m.days_late, -1);
+  cr_expect_eq(m.total, 64);
+  json_decref(record);
 }
