@@ -1,6 +1,8 @@
 # Run by gdb, attached to a kernel that hangs: says who waits for what. Assumes
 # acquire(lk), struct spinlock {locked, name, cpu}, cpus[] and proc[] only.
 
+import itertools
+
 import gdb
 
 
@@ -29,9 +31,9 @@ def frames():
             return
 
 
-def awaited():
-    """The lock that the selected thread spins for, or None."""
-    for frame in frames():
+def awaited(stack):
+    """The lock that the thread of these frames spins for, or None."""
+    for frame in stack:
         if frame.name() in ("acquire", "__real_acquire", "__wrap_acquire", "watch_await"):
             try:
                 lock = frame.read_var("lk")
@@ -56,17 +58,20 @@ def lock_name(lock):
 
 
 def main():
+    # Whole tables at once: each look at guest memory is a message to QEMU.
     cpus = gdb.parse_and_eval("cpus")
+    cpus.fetch_lazy()
     base, size = int(cpus[0].address), cpus[0].type.sizeof
     waits, stacks = {}, []
     for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):
         thread.switch()
         hart = thread.num - 1
-        lock = awaited()
+        stack = list(itertools.islice(frames(), 16))
+        lock = awaited(stack)
         if lock is not None:
             waits[hart] = lock
         stacks.append("hart %d:" % hart)
-        stacks += ["    " + describe(f) for f in list(frames())[:16]]
+        stacks += ["    " + describe(f) for f in stack]
 
     holders = {}
     for lock in waits.values():
@@ -91,6 +96,7 @@ def main():
         cpu = cpus[hart]
         print("cpus[%d]: noff %s intena %s" % (hart, field(cpu, "noff"), field(cpu, "intena")))
     table = gdb.parse_and_eval("proc")
+    table.fetch_lazy()
     first, last = table.type.range()
     for slot in range(first, last + 1):
         p = table[slot]

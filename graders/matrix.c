@@ -234,6 +234,24 @@ static char *marks_words(const struct verify_result *v, size_t subject)
                      : xasprintf("%ld to %ld", low, high);
 }
 
+// How long it took, from a built base, until a check had failed.
+static void add_naming(const struct verify_result *v, size_t subject,
+                       struct buf *ret)
+{
+  int64_t low = INT64_MAX, high = 0;
+
+  for (int boot = 0; boot < v->boots; boot++) {
+    int64_t ms = v->trials[subject][boot].named_ms;
+    low = ms > 0 && ms < low ? ms : low;
+    high = ms > high ? ms : high;
+  }
+  if (high > 0)
+    buf_addf(ret, "  (after %.1f%s", (double)low / 1000,
+             low == high ? " s)" : "");
+  if (low < high)
+    buf_addf(ret, " to %.1f s)", (double)high / 1000);
+}
+
 void verify_text(const struct verify_result *v, struct buf *ret)
 {
   struct buf differences = BUF_INIT;
@@ -255,6 +273,7 @@ void verify_text(const struct verify_result *v, struct buf *ret)
         buf_addf(ret, "  %s %s", check_at(v, c)->id, words);
       free(words);
     }
+    add_naming(v, s, ret);
     buf_addc(ret, '\n');
   }
   buf_adds(ret, "\nCounts in 100 calls, and their limits:\n");

@@ -13,6 +13,7 @@
 #include "graders/splice.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
+#include "labgen/run/child.h"
 
 enum { MAX_TRIAL_BYTES = 16 << 20 };
 
@@ -96,10 +97,11 @@ static int trial_save(const struct trial *t, const struct rubric *rubric,
                                   "text", json_text(t->texts[i])));
   for (size_t i = 0; i < limit_count(rubric); i++)
     json_array_append_new(measured, json_real(t->measured[i]));
-  json_t *all = json_pack("{s:o, s:o, s:I, s:f, s:f, s:I}", "checks", checks,
-                          "measured", measured, "marks", (json_int_t)t->marks,
-                          "plain_cpu_s", t->plain_cpu_s, "watched_cpu_s",
-                          t->watched_cpu_s, "wall_ms", (json_int_t)t->wall_ms);
+  json_t *all = json_pack(
+      "{s:o, s:o, s:I, s:f, s:f, s:I, s:I}", "checks", checks, "measured",
+      measured, "marks", (json_int_t)t->marks, "plain_cpu_s", t->plain_cpu_s,
+      "watched_cpu_s", t->watched_cpu_s, "wall_ms", (json_int_t)t->wall_ms,
+      "named_ms", (json_int_t)t->named_ms);
   char *text = all ? json_dumps(all, JSON_INDENT(1)) : NULL;
   int rc = text ? file_write_atomic(path, text, strlen(text), 0644, err)
                 : error_set(err, LG_EHARNESS, "%s: no JSON came of it", path);
@@ -139,6 +141,7 @@ static struct trial *trial_load(const struct rubric *rubric, const char *path)
     t->plain_cpu_s = json_real_value(json_object_get(all, "plain_cpu_s"));
     t->watched_cpu_s = json_real_value(json_object_get(all, "watched_cpu_s"));
     t->wall_ms = json_integer_value(json_object_get(all, "wall_ms"));
+    t->named_ms = json_integer_value(json_object_get(all, "named_ms"));
   } else {
     trial_free(t, rubric);
     t = NULL;
@@ -191,6 +194,28 @@ static bool is_made(const struct verifying *v, const char *path)
   return made;
 }
 
+// Takes the time at which the evidence so far first fails a check.
+struct naming {
+  const struct rubric *rubric;
+  int64_t start_ms, named_ms;
+};
+
+static void look_for_fail(void *arg, const struct evidence *so_far)
+{
+  struct naming *n = arg;
+  struct check_result *results;
+  bool failed = false;
+
+  if (n->named_ms != 0)
+    return;
+  rubric_judge(n->rubric, so_far, &results);
+  for (size_t i = 0; i < n->rubric->checks.count; i++)
+    failed = failed || results[i].verdict == VERDICT_FAIL;
+  check_results_release(results, n->rubric->checks.count);
+  if (failed)
+    n->named_ms = clock_ms() - n->start_ms;
+}
+
 static int make_trial(const struct verifying *v, size_t subject,
                       const char *path, struct error *err)
 {
@@ -199,6 +224,7 @@ static int make_trial(const struct verifying *v, size_t subject,
   struct buf notes = BUF_INIT;
   struct evidence e = {0};
   struct check_result *results = NULL;
+  struct naming naming = {.rubric = spec->rubric, .start_ms = clock_ms()};
   int rc =
       splice(course_start(spec->course), &spec->subjects->items[subject].tree,
              &spec->course->lab.submission, &tree, &notes, err);
@@ -216,12 +242,15 @@ static int make_trial(const struct verifying *v, size_t subject,
         .plain = true,
         .watched = true,
         .explore = true,
+        .on_evidence = look_for_fail,
+        .arg = &naming,
     };
     rc = evidence_gather(&gather, &e, err);
   }
   if (rc == 0) {
     rubric_judge(spec->rubric, &e, &results);
     struct trial *t = trial_of(spec->rubric, &e, results);
+    t->named_ms = naming.named_ms;
     rc = trial_save(t, spec->rubric, path, err);
     trial_free(t, spec->rubric);
   }

@@ -20,6 +20,7 @@ struct trial {
   long marks;
   double plain_cpu_s, watched_cpu_s;
   int64_t wall_ms;
+  int64_t named_ms;  // until the first check failed; 0: none did
 };
 
 struct verify_spec {

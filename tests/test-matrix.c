@@ -69,6 +69,8 @@ static void make_trials(void)
     set(0, b, VERDICT_PASS, VERDICT_PASS, 15, b, 12.5);
     set(1, b, VERDICT_PASS, VERDICT_FAIL, 5, 0, 90 + b);
     set(2, b, VERDICT_FAIL, VERDICT_NOT_REACHED, 0, -1, -1);
+    trials[1][b].named_ms = 2000;
+    trials[2][b].named_ms = 1200 + 100 * b;
   }
 }
 
@@ -91,8 +93,8 @@ Test(matrix, says_how_often_each_was_caught_and_how_far_counts_are_off)
   char *text = text_of(verify_text);
 
   expect(text, "marks 15\n");
-  expect(text, "marks 5  traffic 4/4\n");
-  expect(text, "marks 0  pages 4/4\n");
+  expect(text, "marks 5  traffic 4/4  (after 2.0 s)\n");
+  expect(text, "marks 0  pages 4/4  (after 1.2 to 1.5 s)\n");
   // A limit that a wasteful design does not exceed is not what fails it.
   expect(text, "at most  20; passing 0.0 to 3.0, margin 17.0\n");
   expect(text,
@@ -127,7 +129,7 @@ Test(matrix, a_trial_that_was_not_judged_is_counted_apart)
   cr_expect_eq(verify_unjudged(&result, 2), 1);
   char *text = text_of(verify_text);
   expect(text, "marks 15  traffic ?1\n");
-  expect(text, "marks 0  pages 3/4  traffic ?1\n");
+  expect(text, "marks 0  pages 3/4  traffic ?1  (after 1.2 to 1.5 s)\n");
   expect(text, "careless: not judged in 1 of 4 trials\n");
   free(text);
   buf_release(&lines);
