@@ -74,6 +74,12 @@ size_t clinic_first_check(const struct rubric *rubric)
   return i;
 }
 
+bool clinic_asks_boots(const struct check *check)
+{
+  return check->kind == CHECK_CLINIC && (check->clinic_part == CLINIC_GONE ||
+                                         check->clinic_part == CLINIC_UNBROKEN);
+}
+
 int clinic_describe(const struct course *course, struct buf *ret,
                     struct error *err)
 {
@@ -423,7 +429,7 @@ static int judge_kernel(struct judging *j, struct error *err)
     j->spec->gather->on_progress(j->spec->gather->arg, k->key->name);
   judge_answers(j);
   int rc = put_together(j, err);
-  if (rc == 0 && k->changed)
+  if (rc == 0 && k->changed && j->spec->gather->plain)
     rc = boot_kernel(j, err);
   if (k->verdicts[CLINIC_GONE] == VERDICT_NOT_JUDGED)
     k->verdicts[CLINIC_UNBROKEN] = VERDICT_NOT_JUDGED;

@@ -42,6 +42,9 @@ void clinic_add_checks(const struct lab *lab, struct rubric *rubric,
 // How many checks of a rubric are not the clinic's; those come first.
 size_t clinic_first_check(const struct rubric *rubric);
 
+// Whether a check of the clinic asks for boots.
+bool clinic_asks_boots(const struct check *check);
+
 // Appends what of a course decides a verdict here, for a result's key.
 // LG_EIO, LG_ENOTFOUND, LG_ELIMIT.
 int clinic_describe(const struct course *course, struct buf *ret,
@@ -74,7 +77,8 @@ struct clinic_spec {
   const struct rubric *rubric;  // the lab's checks
   const struct student *student;
   const struct submission *submission;
-  const struct gather_spec *gather;  // what boots have in common
+  // What boots have in common; without `plain`, no kernel is booted.
+  const struct gather_spec *gather;
 };
 
 // Renders the student's kernels again, splices into each what came back, boots
