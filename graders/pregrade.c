@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "graders/answers.h"
 #include "graders/splice.h"
 #include "graders/stock.h"
 #include "labgen/base/alloc.h"
@@ -150,6 +151,25 @@ static bool is_clinic(const char *dir)
 
   free(path);
   return there;
+}
+
+// Says what of answers.yaml could not be read when it is handed in. Students do
+// not have the list of classes as data, so any name passes for one here.
+static void note_answers(const char *dir, struct buf *notes)
+{
+  char *path = path_join(dir, ANSWERS_FILE);
+  struct answers answers = {0};
+  struct buf bytes = BUF_INIT;
+  struct error err = {0};
+
+  if (file_read(path, MAX_FILE_BYTES, &bytes, &err) == 0)
+    answers_read(buf_str(&bytes), bytes.len, NULL, 0, &answers, notes);
+  else
+    buf_addf(notes, "%s\n", err.message);
+  answers_release(&answers);
+  error_release(&err);
+  buf_release(&bytes);
+  free(path);
 }
 
 // The tree that is judged.
@@ -349,6 +369,8 @@ int pregrade(const struct pregrade_spec *spec, struct pregrade_result *ret,
       .told = xcalloc(spec->lab->facts.rubric.checks.count + 1, sizeof(char *)),
   };
   int rc = make_tree(spec, r.clinic, &tree, &r.notes, err);
+  if (r.clinic)
+    note_answers(spec->dir, &r.notes);
 
   if (rc == 0) {
     spec->on_progress(spec->arg, "compiles the course's kernel, once");
