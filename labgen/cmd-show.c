@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graders/clinic.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/buf.h"
 #include "labgen/base/file.h"
@@ -112,6 +113,27 @@ static const char *text_of(const struct node *map, const char *key)
   return value && value->kind == NODE_SCALAR ? value->text : "";
 }
 
+// The clinic's lines, which are no part of the rubric's file.
+static json_t *show_clinic(const struct course *c, struct arena *arena,
+                           bool print)
+{
+  struct rubric rubric = {0};
+  json_t *all = json_array();
+  clinic_add_checks(&c->lab, &rubric, arena);
+  for (size_t i = 0; i < rubric.checks.count; i++) {
+    const struct check *k = LIST_AT(rubric.checks, struct check, i);
+    char *line =
+        xasprintf("%-28s %-14s %5ld  %s", k->id, "clinic", k->marks, k->title);
+    if (print)
+      print_line(line);
+    json_array_append_new(
+        all, json_pack("{s:s, s:s, s:I}", "id", k->id, "title", k->title,
+                       "marks", (json_int_t)k->marks));
+    free(line);
+  }
+  return all;
+}
+
 static int show_checks(const struct course *c, const struct arguments *a,
                        struct error *err)
 {
@@ -122,7 +144,9 @@ static int show_checks(const struct course *c, const struct arguments *a,
                      a->lab_file);
   int rc = yaml_read(c->lab.rubric, &arena, &root, err);
   if (rc == 0 && a->json) {
-    print_json(node_json(root));
+    json_t *all = node_json(root);
+    json_object_set_new(all, "clinic", show_clinic(c, &arena, false));
+    print_json(all);
   } else if (rc == 0) {
     const struct node *checks = node_get(root, "checks");
     checks = checks ? checks : root;
@@ -134,6 +158,7 @@ static int show_checks(const struct course *c, const struct arguments *a,
       print_line(line);
       free(line);
     }
+    json_decref(show_clinic(c, &arena, true));
   }
   arena_release(&arena);
   return rc;
