@@ -243,14 +243,15 @@ bench: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(BENCHES) \
   build/kernel/reference/kernel/kernel
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
 
-# Minutes of exploring; not part of check, which has a sample of it.
-$(BUILD)/mutants: $(call objects,tests/mutants.c tests/lib-mutate.c) $(LIB)
+# Minutes of exploring and booting; not part of check, which has a sample of it.
+# Goes on where it was ended.
+$(BUILD)/tool-mutants: $(call objects,tests/mutants.c tests/lib-mutate.c) $(LIB)
 	@echo "ld $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 .PHONY: mutants
-mutants: $(BUILD)/mutants $(BUILD)/labgen-explorer
-	$<
+mutants: $(BUILD)/tool-mutants $(BUILD)/labgen-explorer build/plugin.so
+	$< build/mutants
 
 fuzz: $(FUZZERS)
 
