@@ -3,7 +3,9 @@
 # make coverage   which lines of the tool they reach
 # make demo       a course of six students, from their trees to the report
 # make bench      build and run the benchmarks
-# make mutants    explore mutants of correct allocators, print the survivors
+# make mutants    explore and boot mutants of correct allocators, print the
+#                 survivors
+# make bound-3    explore correct allocators with three preemptions
 # make fuzz-minute   each fuzz target for a minute
 # make lint       what must hold of the sources without running them
 # make kill-points   kill a grading run at 500 moments
@@ -252,6 +254,13 @@ $(BUILD)/tool-mutants: $(call objects,tests/mutants.c tests/lib-mutate.c) $(LIB)
 .PHONY: mutants
 mutants: $(BUILD)/tool-mutants $(BUILD)/labgen-explorer build/plugin.so
 	$< build/mutants
+
+# Correct designs with three preemptions; minutes. `make check` has all material
+# with two.
+.PHONY: bound-3
+bound-3: $(BUILD)/test-all $(BUILD)/labgen-explorer
+	LABGEN_BOUND=3 $(BUILD)/test-all -j$(JOBS) --verbose \
+	  --filter 'explore_material/*'
 
 fuzz: $(FUZZERS)
 

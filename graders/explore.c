@@ -202,7 +202,9 @@ static void add_command(const struct run *r, const struct job *job,
   argv_addf(a, "--parts=%d", job->parts);
   argv_addf(a, "--bound=%d", o->bound);
   argv_addf(a, "--most=%u",
-            o->schedules_most ? o->schedules_most : EXPLORE_SCHEDULES);
+            o->schedules_most          ? o->schedules_most
+            : o->bound > EXPLORE_BOUND ? EXPLORE_FURTHER
+                                       : EXPLORE_SCHEDULES);
   argv_addf(a, "--random=%u", o->random);
   argv_addf(a, "--seed=%llu", (unsigned long long)o->seed);
   argv_addf(a, "--milliseconds=%lld",

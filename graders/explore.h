@@ -14,7 +14,8 @@
 // The fixed set that marks come from: every program of the lab, up to this
 // many preemptions, and at most this many schedules of a program at one bound.
 // Counted in schedules, so that a slow host explores the same.
-enum { EXPLORE_BOUND = 2, EXPLORE_SCHEDULES = 6000 };
+// Past that bound programs have far more schedules, and get more.
+enum { EXPLORE_BOUND = 2, EXPLORE_SCHEDULES = 6000, EXPLORE_FURTHER = 200000 };
 
 struct explore_options {
   // The student's file, or a folder: a tree with the lab's file, or the folder
@@ -27,7 +28,8 @@ struct explore_options {
   const char *replay;   // file of a finding; NULL: explore
 
   int bound;                // most preemptions
-  uint32_t schedules_most;  // of a program at one bound; 0: EXPLORE_SCHEDULES
+  uint32_t schedules_most;  // of a program at one bound; 0: EXPLORE_SCHEDULES,
+                            // or EXPLORE_FURTHER past EXPLORE_BOUND
   uint32_t random;          // further schedules of a program, twice
   uint64_t seed;            // of the random ones
   int64_t time_ms;          // stop then; 0: a guard of two minutes

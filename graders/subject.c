@@ -21,7 +21,7 @@ struct design {
   struct list edits;
   const char *source;
   struct texts checks;
-  const struct node *explore;
+  struct explore_claim explore;
 };
 
 static const char *const design_kinds[] = {"correct", "wasteful", NULL};
@@ -50,8 +50,8 @@ static const struct field design_fields[] = {
           .doc = "edits to the reference's tree"),
     FIELD(struct design, source, FIELD_FILE, .doc = "or a whole kalloc.c"),
     FIELD(struct design, checks, FIELD_TEXTS, .doc = "checks that must fail"),
-    FIELD(struct design, explore, FIELD_NODE,
-          .doc = "what the explorer must say; its own tests hold it to that"),
+    FIELD(struct design, explore, FIELD_STRUCT, .sub = &explore_claim_schema,
+          .doc = "what the explorer must say"),
     FIELD(struct design, explanation, FIELD_TEXT, .required = true,
           .doc = "why it is correct, or what it wastes"),
     FIELD_END,
@@ -118,6 +118,7 @@ static int add_design(void *arg, const char *name, struct error *err)
     struct subject *s = add(r->subjects, d.id, d.title,
                             d.kind == 0 ? SUBJECT_CORRECT : SUBJECT_WASTEFUL,
                             course_reference(r->course), d.checks);
+    s->explore = d.explore;
     rc = d.source ? put_source(&s->tree, d.source, err)
                   : edits_apply(&s->tree, d.edits.items, d.edits.count, NULL, 0,
                                 err);
@@ -140,8 +141,11 @@ int subjects_make(const struct course *course, const char *designs,
   struct subjects s = {0};
   struct reading reading = {course, designs, &s};
 
+  // One list for all: whoever allocates takes a lock that others take.
+  static const char *start_notes[] = {"remote-allocations"};
   add(&s, "start", "What students start from", SUBJECT_START,
-      course_start(course), *start_fails);
+      course_start(course), *start_fails)
+      ->explore.notes = (struct texts){start_notes, 1};
   add(&s, "reference", "The reference", SUBJECT_REFERENCE,
       course_reference(course), (struct texts){0});
   int rc = file_walk(designs, add_design, &reading, err);
@@ -149,6 +153,7 @@ int subjects_make(const struct course *course, const char *designs,
     const struct bug *bug = &course->catalogue.bugs[i];
     struct subject *new = add(&s, bug->id, bug->title, SUBJECT_BUG,
                               course_reference(course), bug->checks);
+    new->explore = bug->explore;
     rc = bug_apply(bug, NULL, &new->tree, err);
   }
   if (rc != 0) {

@@ -30,6 +30,7 @@ struct subject {
   enum subject_kind kind;
   struct tree tree;    // as a student would hand it in
   struct texts fails;  // checks that it must fail, and no others
+  struct explore_claim explore;  // what the explorer must say of it
 };
 
 struct subjects {

@@ -11,7 +11,7 @@
 #include "labgen/base/file.h"
 #include "labgen/cmd.h"
 
-enum { FORMAT_JSON = PRINT_HTML + 1, WIDTH = 100, FURTHER = 200000 };
+enum { FORMAT_JSON = PRINT_HTML + 1, WIDTH = 100 };
 
 struct settings {
   struct explore_options o;
@@ -62,16 +62,13 @@ static int read_option(int c, struct settings *s)
       return command_misused(&cmd_explore, "--bound must be 0 to %d",
                              SEARCH_BOUNDS - 1);
     s->o.bound = (int)v;
-    if (s->o.bound > EXPLORE_BOUND)
-      s->o.schedules_most = FURTHER;
     break;
   case 's':
     if (!number(optarg, 0.01, 86400, &v))
       return command_misused(&cmd_explore, "--seconds must be 0.01 to 86400");
     s->o.time_ms = (int64_t)(v * 1000);
     s->o.bound = 3;
-    s->o.schedules_most = FURTHER;
-    s->o.random = FURTHER;
+    s->o.random = EXPLORE_FURTHER;
     break;
   case 'e':
     if (!number(optarg, 0, 9e15, &v))

@@ -18,7 +18,7 @@ static const struct field explore_fields[] = {
     FIELD_END,
 };
 
-static const struct schema explore_schema = {
+const struct schema explore_claim_schema = {
     .name = "explore",
     .doc = "What the explorer must say.",
     .size = sizeof(struct explore_claim),
@@ -46,7 +46,7 @@ static const struct field bug_fields[] = {
           .doc = "what is seen when it strikes"),
     FIELD(struct bug, checks, FIELD_TEXTS,
           .doc = "checks of the rubric that must fail"),
-    FIELD(struct bug, explore, FIELD_STRUCT, .sub = &explore_schema,
+    FIELD(struct bug, explore, FIELD_STRUCT, .sub = &explore_claim_schema,
           .doc = "what the explorer must say"),
     FIELD(struct bug, explanation, FIELD_TEXT, .required = true,
           .doc = "why it is wrong and what puts it right"),

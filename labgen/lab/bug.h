@@ -17,6 +17,8 @@ struct explore_claim {
   struct texts notes;
 };
 
+extern const struct schema explore_claim_schema;
+
 // One file of the catalogue (id.yaml).
 struct bug {
   struct place at;
