@@ -28,8 +28,8 @@ const char *subject_kind_name(enum subject_kind kind);  // borrowed
 struct subject {
   const char *id, *title;
   enum subject_kind kind;
-  struct tree tree;    // as a student would hand it in
-  struct texts fails;  // checks that it must fail, and no others
+  struct tree tree;              // as a student would hand it in
+  struct texts fails;            // checks that it must fail, and no others
   struct explore_claim explore;  // what the explorer must say of it
 };
 
