@@ -182,7 +182,7 @@ $(GUESTS): build/guest/%: tests/guest.S
 bench-of = $(filter %/$(1).c,$(BENCH_SRC))
 .SECONDARY:
 .SECONDEXPANSION:
-$(BENCHES): $(BUILD)/bench/%: $$(call objects,$$(call bench-of,%)) $(LIB)
+$(BENCHES): $(BUILD)/bench/%: $$(call objects,$$(call bench-of,%) tests/lib-bench.c) $(LIB)
 	@mkdir -p $(@D)
 	@echo "ld $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -241,7 +241,11 @@ KILLS ?= 500
 kill-points: all $(BUILD)/boot-all
 	LABGEN_KILLS=$(KILLS) $(BUILD)/boot-all --filter 'grade/a_killed_run*'
 
-bench: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(BENCHES) \
+# The explorer's program is looked for beside the one that runs it.
+$(BUILD)/bench/labgen-explorer: $(BUILD)/labgen-explorer
+	$(Q)ln -sf ../labgen-explorer $@
+
+bench: all $(BENCHES) $(BUILD)/tool-class $(BUILD)/bench/labgen-explorer \
   build/kernel/reference/kernel/kernel
 	@for bench in $(BENCHES); do echo "== $$bench"; $$bench || exit 1; done
 

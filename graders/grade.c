@@ -15,7 +15,7 @@
 #include "labgen/base/file.h"
 
 // While a stranger's archive or repository is read.
-#define READ_MEMORY_BYTES (1ull << 30)  // beyond what the process has
+#define READ_MEMORY_BYTES (512ull << 20)  // beyond what the process has
 #define READ_CPU_S 20
 #if defined(__SANITIZE_ADDRESS__)  // it reserves terabytes of addresses
 #define BOUNDS_MEMORY false
@@ -453,7 +453,7 @@ int grade_reference(const struct grader *g, json_t **ret, struct error *err)
   struct evidence e = {0};
   struct grader quick = *g;
   quick.explore = false;
-  quick.effort = EFFORT_QUICK;
+  quick.effort = g->effort < EFFORT_TESTS ? g->effort : EFFORT_TESTS;
   int rc = gather(&quick, course_reference(g->course), &e, err);
   if (rc == 0)
     *ret = evidence_json(&e, "reference");

@@ -348,7 +348,7 @@ static void add_to(json_t *row, const char *key, long number)
   json_object_set_new(row, key, json_integer(record_number(row, key) + number));
 }
 
-// The row of a lock's name, made where it is missing.
+// The row of a lock's name, made in its place where it is missing.
 static json_t *row_of(json_t *rows, const char *name, size_t len)
 {
   json_t *clean = json_clean(name, len), *row;
@@ -360,15 +360,19 @@ static json_t *row_of(json_t *rows, const char *name, size_t len)
       return row;
     }
   }
+  for (i = 0; i < json_array_size(rows); i++)
+    if (strverscmp(record_text(json_array_get(rows, i), "name"),
+                   json_string_value(clean)) > 0)
+      break;
   row = json_object();
   json_object_set_new(row, "name", clean);
-  json_array_append_new(rows, row);
+  json_array_insert_new(rows, i, row);
   return row;
 }
 
 // Adds up the plugin's lock reports (graders/locks.h) over the whole boot, for
 // locks whose names end in a number: by the CPU of that number, by others, and
-// those that had to wait.
+// those that had to wait. Other locks have no CPU: all are "shared".
 static json_t *counted_json(const struct buf *reports)
 {
   json_t *rows = json_array();
@@ -385,11 +389,10 @@ static json_t *counted_json(const struct buf *reports)
     size_t len = strlen(name), stem = len;
     while (stem > 0 && isdigit((unsigned char)name[stem - 1]))
       stem--;
-    if (stem == 0 || stem == len)
-      continue;
     json_t *row = row_of(rows, name, len);
-    bool own = strtoul(name + stem, NULL, 10) == hart;
-    add_to(row, own ? "own" : "remote", acquired);
+    bool shared = stem == 0 || stem == len;
+    bool own = !shared && strtoul(name + stem, NULL, 10) == hart;
+    add_to(row, shared ? "shared" : own ? "own" : "remote", acquired);
     add_to(row, "contended", contended);
   }
   return rows;

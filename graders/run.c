@@ -113,7 +113,8 @@ static int put_in_place(struct run *r, const struct item *item,
     rc = error_errno(err, LG_EIO, "cannot move %s", item->folder);
   int ended = publish_end(r->publish, rc, err);
   rc = rc ? rc : ended;
-  return rc ? rc : publish_flush(r->publish, err);
+  // What took no more than a look is not worth a sync of its own.
+  return rc || !r->grading ? rc : publish_flush(r->publish, err);
 }
 
 static int settle(struct run *r, const struct item *item, struct error *err)
@@ -442,6 +443,7 @@ static int grade_all(struct run *r, struct error *err)
     return rc;
   make_items(r);
   rc = share(r, r->count, err);
+  rc = rc ? rc : publish_flush(r->publish, err);
   rc = rc ? rc : grade_needed(r, err);
   // What is there is worth its reports, also after a fault.
   int reported = write_reports(r, rc ? NULL : err);

@@ -17,6 +17,7 @@
 
 #define TREE_MAX_ENTRIES 4000
 #define TREE_MAX_DEPTH 16
+#define FOLDER_MAX_BYTES (2u << 20)  // 4,000 names of 500 bytes
 #define FILE_MAX_BYTES (8u << 20)
 #define TREE_MAX_BYTES (64u << 20)
 #define REFS_MAX_BYTES (4u << 20)
@@ -318,6 +319,22 @@ static int add_blob(struct reading *r, const char *path,
   return rc ? LG_EREFUSED : 0;
 }
 
+// A tree's size is looked at before the tree: deltas can make it any.
+static int lookup_tree(struct foreign *f, const char *path, const git_oid *id,
+                       git_tree **ret, struct error *err)
+{
+  git_object_t type = GIT_OBJECT_INVALID;
+  size_t len = 0;
+  if (git_odb_read_header(&len, &type, f->odb, id) || type != GIT_OBJECT_TREE)
+    return git_failed(err, LG_EREFUSED, path);
+  if (len > FOLDER_MAX_BYTES)
+    return error_set(err, LG_EREFUSED,
+                     "%s: a folder whose list alone has more than 2 MiB", path);
+  if (git_tree_lookup(ret, f->repo, id))
+    return git_failed(err, LG_EREFUSED, path);
+  return 0;
+}
+
 static int add_folder(struct reading *r, const char *prefix, const git_oid *id,
                       size_t depth)
 {
@@ -325,9 +342,10 @@ static int add_folder(struct reading *r, const char *prefix, const git_oid *id,
   if (depth > TREE_MAX_DEPTH)
     return error_set(r->err, LG_EREFUSED, "%s: more than 16 folders deep",
                      prefix);
-  if (git_tree_lookup(&tree, r->f->repo, id))
-    return git_failed(r->err, LG_EREFUSED, *prefix ? prefix : "the commit");
-  int rc = 0;
+  int rc =
+      lookup_tree(r->f, *prefix ? prefix : "the commit", id, &tree, r->err);
+  if (rc)
+    return rc;
   size_t count = git_tree_entrycount(tree);
   for (size_t i = 0; i < count && rc == 0; i++) {
     const git_tree_entry *entry = git_tree_entry_byindex(tree, i);
@@ -443,7 +461,7 @@ static void look_at_commit(struct walk *w, git_commit *commit,
   h->commits++;
   for (unsigned i = 0; i < git_commit_parentcount(commit); i++)
     meet(w, git_commit_parent_id(commit, i), h);
-  if (git_tree_lookup(&tree, w->f->repo, git_commit_tree_id(commit)))
+  if (lookup_tree(w->f, "", git_commit_tree_id(commit), &tree, NULL))
     return;
   for (size_t i = w->start_count; i-- > 0;) {
     if (h->start != FOREIGN_NO_START && i <= h->start)
