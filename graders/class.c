@@ -82,7 +82,8 @@ void class_flags(const struct class_student *s, struct buf *ret)
   else if (s->marks.days_late > 0)
     buf_addf(ret, "%ld late days used; ", s->marks.days_late);
   if (s->marks.off)
-    buf_addf(ret, "%ld marks off for it; ", s->marks.off);
+    buf_addf(ret, "%ld mark%s off for it; ", s->marks.off,
+             s->marks.off == 1 ? "" : "s");
   if (s->marks.late_unknown)
     buf_adds(ret, "marked as late; ");
   if (s->marks.overridden)

@@ -34,8 +34,9 @@ static void add_lateness(const struct class_spec *spec,
   else if (s->marks.days_late > 0)
     buf_addf(b, "\nLate days used: %ld of %ld.\n", s->marks.days_late, most);
   if (s->marks.off)
-    buf_addf(b, "That takes %ld marks off the %ld of the checks below.\n",
-             s->marks.off, s->marks.total + s->marks.off);
+    buf_addf(b, "That takes %ld mark%s off the %ld of the checks below.\n",
+             s->marks.off, s->marks.off == 1 ? "" : "s",
+             s->marks.total + s->marks.off);
   else if (s->marks.late_unknown)
     buf_adds(b, "\nThe platform marked it as late.\n");
 }

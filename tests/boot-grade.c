@@ -84,15 +84,15 @@ Test(grade, late_days_cost_what_the_lab_file_says_and_staff_stand_above_it)
     free(name);
   }
   exam_put("../results/only/overrides.yaml",
-           "- {student: s3, check: total, marks: 9, reason: was ill}\n");
+           "- {student: s3, check: total, marks: 3, reason: was ill}\n");
   EXAM_RUN(1, "--only", "object");
-  exam_expect_text("", "gradebook.csv", ",judged,10,10,0,0,,", true);
-  exam_expect_text("", "gradebook.csv", ",judged,8,10,2,2,2 late", true);
-  exam_expect_text("", "gradebook.csv", ",judged,0,10,5,10,5 days", true);
-  exam_expect_text("", "gradebook.csv", ",judged,9,10,5,0,5 days", true);
-  exam_expect_text("s1", "feedback.md", "takes 2 marks off the 10", true);
+  exam_expect_text("", "gradebook.csv", ",judged,5,5,0,0,,", true);
+  exam_expect_text("", "gradebook.csv", ",judged,4,5,2,1,2 late", true);
+  exam_expect_text("", "gradebook.csv", ",judged,0,5,5,5,5 days", true);
+  exam_expect_text("", "gradebook.csv", ",judged,3,5,5,0,5 days", true);
+  exam_expect_text("s1", "feedback.md", "takes 1 mark off the 5", true);
   exam_expect_text("s2", "result.json", "\"too_late\": true", true);
-  exam_expect_text("s3", "feedback.md", "Marks: 9 of 10", true);
+  exam_expect_text("s3", "feedback.md", "Marks: 3 of 5", true);
   buf_release(&lab);
 }
 
