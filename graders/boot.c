@@ -23,6 +23,7 @@ struct boot {
   struct buf messages;
   size_t told;               // lines that on_line() has had
   size_t step;               // index of the current one
+  size_t *offsets;           // of those before it
   size_t from;               // where in the console its wait starts to look
   size_t scanned;            // how far it has looked
   int64_t step_deadline_ms;  // 0: none
@@ -53,6 +54,11 @@ enum boot_verdict boot_verdict(const struct boot *boot)
 size_t boot_step_index(const struct boot *boot)
 {
   return boot->step;
+}
+
+size_t boot_step_offset(const struct boot *boot, size_t step)
+{
+  return boot->offsets[step];
 }
 
 const char *boot_detail(const struct boot *boot)
@@ -148,7 +154,8 @@ static void advance(struct boot *boot)
       boot_send(boot, step->bytes, step_len(step));
     else if (step->kind == BOOT_WAIT_END || !wait_is_over(boot, step))
       return;
-    boot->step++;
+    boot->offsets[boot->step++] =
+        step->kind == BOOT_SEND ? boot->console.text.len : boot->from;
     enter_step(boot);
   }
   decide(boot, BOOT_COMPLETED);
@@ -384,6 +391,7 @@ struct boot *boot_start(const struct boot_spec *spec)
   struct error err = {0};
   struct argv argv = {0};
   boot->spec = *spec;
+  boot->offsets = xcalloc(spec->step_count, sizeof *boot->offsets);
   boot->start_ms = clock_ms();
   boot_argv(spec, &argv);
   struct child_spec child = {
@@ -433,5 +441,6 @@ void boot_release(struct boot *boot)
   console_release(&boot->console);
   buf_release(&boot->messages);
   buf_release(&boot->detail);
+  free(boot->offsets);
   free(boot);
 }

@@ -123,6 +123,10 @@ const char *boot_verdict_words(enum boot_verdict verdict);
 // The step that is being worked on, or was last.
 size_t boot_step_index(const struct boot *boot);
 
+// How long the console's text was when a step before that was done: when its
+// bytes were sent, or up to the end of what it waited for.
+size_t boot_step_offset(const struct boot *boot, size_t step);
+
 // What the verdict rests on: the panic's line, the step that hung, QEMU's
 // message. May hold bytes of the guest. Borrowed, "" when there is nothing.
 const char *boot_detail(const struct boot *boot);

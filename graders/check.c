@@ -16,11 +16,6 @@ static const char *const kind_names[] = {
     CHECK_KINDS(NAME)
 #undef NAME
         NULL};
-static const char *const effort_names[] = {
-#define NAME(number, name, words) name,
-    EFFORTS(NAME)
-#undef NAME
-        NULL};
 static const char *const step_names[] = {"own", "steal", "robbed", NULL};
 static const char *const count_names[] = {"away", "shared", "remote", NULL};
 
@@ -58,8 +53,11 @@ static const struct field check_fields[] = {
                  "explorer, race"),
     FIELD(struct check, notes, FIELD_TEXTS,
           .doc = "SOURCE/KIND that is shown and costs nothing"),
+    FIELD(struct check, program, FIELD_TEXT,
+          .doc = "the program, by its id, that must print the lines"),
     FIELD(struct check, lines, FIELD_TEXTS,
-          .doc = "beginnings of console lines, in their order"),
+          .doc = "whole lines of its output, in their order; " NONCE
+                 " is the run's word"),
     FIELD(struct check, effort, FIELD_CHOICE, .choices = effort_names,
           .fallback = "full",
           .doc = "how much a boot must do for them: quick, tests (kalloctest), "
@@ -95,6 +93,58 @@ const struct check *rubric_find(const struct rubric *rubric, const char *id)
 }
 
 // Needs must name checks above, or nothing could be judged in one pass.
+static int check_names(const struct rubric *rubric, size_t i, struct reader *r)
+{
+  const struct check *c = LIST_AT(rubric->checks, struct check, i);
+  int rc = 0;
+
+  for (size_t j = 0; j < i; j++)
+    if (strcmp(LIST_AT(rubric->checks, struct check, j)->id, c->id) == 0)
+      rc = reader_error(r, &c->at, "check '%s' is there twice", c->id);
+  for (size_t n = 0; n < c->needs.count; n++) {
+    size_t j = 0;
+    while (j < i && strcmp(LIST_AT(rubric->checks, struct check, j)->id,
+                           c->needs.items[n]) != 0)
+      j++;
+    if (j == i)
+      rc = reader_error(r, &c->at, "needs '%s', which is no check above it",
+                        c->needs.items[n]);
+  }
+  for (size_t n = 0; n < c->worth_with.count; n++)
+    if (rubric_find(rubric, c->worth_with.items[n]) == NULL)
+      rc = reader_error(r, &c->at, "worth_with '%s', which is no check",
+                        c->worth_with.items[n]);
+  return rc;
+}
+
+// A line without the nonce, of a program that prints one, could be anybody's.
+static int check_program(const struct rubric *rubric, const struct check *c,
+                         struct reader *r)
+{
+  const struct program *p = NULL;
+  int rc = 0;
+
+  for (size_t i = 0; c->program != NULL && i < rubric->programs.count; i++) {
+    const struct program *one = LIST_AT(rubric->programs, struct program, i);
+    if (strcmp(one->id, c->program) == 0)
+      p = one;
+  }
+  if (p == NULL)
+    return reader_error(r, &c->at, "program '%s' is none of 'programs'",
+                        c->program ? c->program : "");
+  if (c->lines.count == 0)
+    return reader_error(r, &c->at, "it has no 'lines', and so cannot fail");
+  if (p->effort != c->effort)
+    rc = reader_error(r, &c->at, "its program '%s' has effort '%s'", p->id,
+                      effort_names[p->effort]);
+  for (size_t n = 0; n < c->lines.count; n++)
+    if (strstr(p->type, NONCE) && !strstr(c->lines.items[n], NONCE))
+      rc =
+          reader_error(r, &c->at, "line '%s' lacks the " NONCE " that is typed",
+                       c->lines.items[n]);
+  return rc;
+}
+
 static int check_rubric(const void *value, struct reader *r)
 {
   const struct rubric *rubric = value;
@@ -102,22 +152,9 @@ static int check_rubric(const void *value, struct reader *r)
 
   for (size_t i = 0; i < rubric->checks.count; i++) {
     const struct check *c = LIST_AT(rubric->checks, struct check, i);
-    for (size_t j = 0; j < i; j++)
-      if (strcmp(LIST_AT(rubric->checks, struct check, j)->id, c->id) == 0)
-        rc = reader_error(r, &c->at, "check '%s' is there twice", c->id);
-    for (size_t n = 0; n < c->needs.count; n++) {
-      size_t j = 0;
-      while (j < i && strcmp(LIST_AT(rubric->checks, struct check, j)->id,
-                             c->needs.items[n]) != 0)
-        j++;
-      if (j == i)
-        rc = reader_error(r, &c->at, "needs '%s', which is no check above it",
-                          c->needs.items[n]);
-    }
-    for (size_t n = 0; n < c->worth_with.count; n++)
-      if (rubric_find(rubric, c->worth_with.items[n]) == NULL)
-        rc = reader_error(r, &c->at, "worth_with '%s', which is no check",
-                          c->worth_with.items[n]);
+    int names = check_names(rubric, i, r);
+    int program = c->kind == CHECK_CONSOLE ? check_program(rubric, c, r) : 0;
+    rc = names ? names : program ? program : rc;
   }
   return rc;
 }
@@ -131,6 +168,8 @@ static const struct field rubric_fields[] = {
           .doc = "designs that labgen verify proves the checks on"),
     FIELD(struct rubric, start_fails, FIELD_TEXTS,
           .doc = "checks that the start must fail"),
+    FIELD(struct rubric, programs, FIELD_STRUCTS, .sub = &program_schema,
+          .doc = "the programs that the boots run, in their order"),
     FIELD(struct rubric, checks, FIELD_STRUCTS, .required = true,
           .sub = &check_schema, .doc = "the checks, in their order"),
     FIELD_END,
@@ -276,36 +315,116 @@ static enum verdict judge_ctrlp_sum(const struct check *c,
     buf_adds(text, "the machine was never quiet when Ctrl-P was pressed\n");
     return VERDICT_NOT_JUDGED;
   }
-  if (line->sum == e->report.obtainable_pages)
-    return VERDICT_PASS;
+  // Invented counts that add up stand beside what there was, too.
   buf_addf(text, "the counts add up to %ld, and %lld pages are there: %s\n",
            line->sum, e->report.obtainable_pages, buf_str(&line->text));
-  return VERDICT_FAIL;
+  return line->sum == e->report.obtainable_pages ? VERDICT_PASS : VERDICT_FAIL;
 }
 
+static const struct program_run *run_of(const struct boot_facts *f,
+                                        const char *program)
+{
+  for (size_t i = 0; i < f->run_count; i++)
+    if (strcmp(f->runs[i].id, program) == 0)
+      return &f->runs[i];
+  return NULL;
+}
+
+// Finds a whole line at or behind `at` and before `end`; returns where it ends,
+// or NULL.
+static const char *find_line(const char *at, const char *end, const char *line)
+{
+  size_t len = strlen(line);
+
+  while (at < end) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    if (stop == NULL)
+      return NULL;
+    if ((size_t)(stop - at) == len && memcmp(at, line, len) == 0)
+      return stop + 1;
+    at = stop + 1;
+  }
+  return NULL;
+}
+
+// A program's time limits are of the guest's clock, which goes on while the host
+// has no CPU for the guest. They are ten times what is needed; it is not the
+// student's fault when the host takes so much.
+static bool was_starved(const struct boot_facts *f,
+                        const struct program_run *run)
+{
+  enum { TIMES = 4 };
+  const char *text = buf_str(&f->console) + run->from;
+
+  return run->overtime != NULL && run->waited_s > TIMES * run->cpu_s &&
+         memmem(text, run->to - run->from, run->overtime,
+                strlen(run->overtime)) != NULL;
+}
+
+// The first line that a run did not print, as people see it, or NULL. The
+// caller owns it.
+static char *missing_line(const struct check *c, const struct boot_facts *f,
+                          const struct program_run *run)
+{
+  const char *text = buf_str(&f->console);
+  const char *at = text + run->from, *end = text + run->to;
+
+  for (size_t i = 0; i < c->lines.count; i++) {
+    char *line = script_fill(c->lines.items[i], run->nonce);
+    at = find_line(at, end, line);
+    free(line);
+    if (at == NULL)
+      return script_fill(c->lines.items[i], "...");
+  }
+  return NULL;
+}
+
+// Credits what a program has printed between its command and the next prompt.
 static enum verdict judge_console(const struct check *c,
                                   const struct evidence *e, struct buf *text)
 {
-  const char *at = buf_str(&e->plain.console);
+  const struct boot_facts *f = &e->plain;
+  const struct program_run *run = run_of(f, c->program);
 
   if ((int)e->effort < c->effort) {
     buf_adds(text, "the programs that show it were not run\n");
     return VERDICT_NOT_REACHED;
   }
-  for (size_t i = 0; i < c->lines.count; i++) {
-    const char *line = strstr(at, c->lines.items[i]);
-    while (line != NULL && line != e->plain.console.data && line[-1] != '\n')
-      line = strstr(line + 1, c->lines.items[i]);
-    if (line == NULL) {
-      buf_addf(text, "no line '%s' came where it should\n", c->lines.items[i]);
-      if (e->plain.verdict != BOOT_COMPLETED)
-        buf_addf(text, "the kernel %s\n%s", buf_str(&e->plain.detail),
-                 buf_str(&e->plain.hang));
-      return VERDICT_FAIL;
-    }
-    at = line + 1;
+  if (!f->done || f->harness)
+    return VERDICT_NOT_JUDGED;
+  if (run == NULL || !run->typed) {
+    buf_addf(text, "the kernel %s before it was run\n", buf_str(&f->detail));
+    return VERDICT_NOT_REACHED;
   }
-  return VERDICT_PASS;
+  if (!run->ended) {
+    buf_addf(text, "while it ran, the kernel %s\n%s", buf_str(&f->detail),
+             buf_str(&f->hang));
+    return VERDICT_FAIL;
+  }
+  char *missing = missing_line(c, f, run);
+  if (missing == NULL)
+    return VERDICT_PASS;
+  buf_addf(text, "it did not print '%s' where it should\n", missing);
+  free(missing);
+  if (!was_starved(f, run))
+    return VERDICT_FAIL;
+  buf_addf(text,
+           "'%s' came while QEMU waited %.0f s for %.0f s of CPU time: to be "
+           "run again on a host that is less busy\n",
+           run->overtime, run->waited_s, run->cpu_s);
+  return VERDICT_NOT_JUDGED;
+}
+
+// Not only the plain kernel's: in neither boot may the machine be switched off.
+static enum verdict judge_writers(const struct check *c,
+                                  const struct evidence *e, struct buf *text)
+{
+  (void)c;
+  buf_adds(text, buf_str(&e->plain.tampering));
+  buf_adds(text, buf_str(&e->watched.tampering));
+  if (text->len > 0)
+    return VERDICT_FAIL;
+  return e->plain.done && !e->plain.harness ? VERDICT_PASS : VERDICT_NOT_JUDGED;
 }
 
 static enum verdict judge_findings(const struct check *c,
@@ -383,7 +502,8 @@ static enum verdict (*const judges[])(const struct check *,
     [CHECK_BUILD] = judge_build,         [CHECK_OBJECT] = judge_object,
     [CHECK_BOOT] = judge_boot,           [CHECK_CTRLP_FORM] = judge_ctrlp_form,
     [CHECK_CTRLP_SUM] = judge_ctrlp_sum, [CHECK_CONSOLE] = judge_console,
-    [CHECK_FINDINGS] = judge_findings,   [CHECK_TRAFFIC] = judge_traffic,
+    [CHECK_WRITERS] = judge_writers,     [CHECK_FINDINGS] = judge_findings,
+    [CHECK_TRAFFIC] = judge_traffic,
 };
 
 // Whether the check reads what this evidence was never to hold.

@@ -14,7 +14,8 @@
   X(CHECK_BOOT, "boot", "the kernel works through its script")         \
   X(CHECK_CTRLP_FORM, "ctrlp-form", "a name and a count for each CPU") \
   X(CHECK_CTRLP_SUM, "ctrlp-sum", "the counts add up to what is free") \
-  X(CHECK_CONSOLE, "console", "lines come, in this order")             \
+  X(CHECK_CONSOLE, "console", "a program prints lines, in this order") \
+  X(CHECK_WRITERS, "writers", "only the kernel writes to devices")     \
   X(CHECK_FINDINGS, "findings", "nothing of this is found")            \
   X(CHECK_TRAFFIC, "traffic", "locks are taken at most this often")
 
@@ -48,7 +49,8 @@ struct check {
   struct texts worth_with;  // checks; where one fails, this earns nothing
   struct texts findings;    // SOURCE/KIND; for CHECK_FINDINGS
   struct texts notes;       // as findings, but shown and not held against it
-  struct texts lines;       // for CHECK_CONSOLE
+  const char *program;      // whose run is looked at; for CHECK_CONSOLE
+  struct texts lines;       // whole ones, NONCE in them; for CHECK_CONSOLE
   int effort;               // enum effort that shows them; for CHECK_CONSOLE
   struct list limits;       // struct traffic_limit
   long marks;
@@ -66,6 +68,7 @@ struct rubric {
   struct object_rules object;
   const char *designs;       // folder of other designs
   struct texts start_fails;  // checks that the start must fail
+  struct list programs;      // struct program
   struct list checks;        // struct check
 };
 

@@ -25,6 +25,7 @@ static void end_line(struct console *c, int64_t time_ms)
 void console_feed(struct console *c, const char *bytes, size_t len,
                   int64_t time_ms)
 {
+  c->bytes += len;
   for (size_t i = 0; i < len; i++) {
     if (bytes[i] == '\n')
       end_line(c, time_ms);

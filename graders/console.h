@@ -28,6 +28,7 @@ struct console {
   size_t count, room;
   size_t line_start;  // of the incomplete line, in `text`
   bool cut;           // the incomplete line has lost bytes
+  uint64_t bytes;     // that were fed, all of them
 };
 
 // Adds bytes that came at `time_ms` (of any clock).

@@ -1,5 +1,6 @@
-// Puts the plugin, or counters in the kernel, to use in a boot. What is counted
-// is shown, never judged.
+// Puts the plugin, or counters in the kernel, to use in a boot. Locks that are
+// counted are shown, never judged; what the student's code did to the console is
+// a check's to judge.
 
 #include "graders/counted.h"
 
@@ -8,6 +9,7 @@
 
 #include "graders/locks.h"
 #include "graders/watch/report.h"
+#include "graders/writers.h"
 #include "labgen/base/alloc.h"
 
 char *counted_kernel(const struct stock *stock, const struct kernel_pair *pair)
@@ -31,7 +33,8 @@ void counted_open_inside(const struct binary *kernel, struct counted *ret)
 }
 
 int counted_open(const char *folder, const struct binary *kernel,
-                 struct counted *ret, struct error *err)
+                 const struct texts *devices, struct counted *ret,
+                 struct error *err)
 {
   struct counted c = {.plugged = true};
   char *plugin = NULL;
@@ -45,6 +48,7 @@ int counted_open(const char *folder, const struct binary *kernel,
     c.plugin = realpath(plugin, NULL);
     struct plugin_spec spec = {.plugin = c.plugin ? c.plugin : plugin,
                                .kernel = kernel,
+                               .devices = devices,
                                .out = c.channel.path};
     if (plugin_argument(&spec, &c.argument, NULL) != 0)
       counted_close(&c);
@@ -147,6 +151,14 @@ void counted_report(struct counted *c, const struct binary *kernel,
     locks_print(&in[i], &names, ret);
     lock_names_release(&names);
   }
+}
+
+void counted_tampering(struct counted *c, const struct binary *kernel,
+                       const char *kernel_path, const struct stock *stock,
+                       uint64_t bytes, struct buf *ret)
+{
+  if (c->plugged && plugin_channel_read(&c->channel, NULL) == 0)
+    writers_tell(&c->channel.report, kernel, kernel_path, stock, bytes, ret);
 }
 
 void counted_close(struct counted *c)

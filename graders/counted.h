@@ -1,6 +1,7 @@
 // Counting lock acquisitions in one boot: by the QEMU plugin, which sees who
-// waits for whom as well, or where there is none for the installed QEMU, by
-// counters in a kernel that has them (kernel_counted()).
+// waits for whom and who writes to the console as well, or where there is none
+// for the installed QEMU, by counters in a kernel that has them
+// (kernel_counted()).
 #ifndef GRADERS_COUNTED_H
 #define GRADERS_COUNTED_H
 
@@ -10,6 +11,7 @@
 #include "graders/kernel.h"
 #include "graders/object.h"
 #include "graders/plugin.h"
+#include "graders/stock.h"
 #include "labgen/base/buf.h"
 #include "labgen/base/error.h"
 
@@ -27,10 +29,12 @@ struct counted {
 char *counted_kernel(const struct stock *stock, const struct kernel_pair *pair);
 
 // Prepares counting for a kernel, by the plugin in preference, its channel in
-// `folder`. LG_EIO; where neither can count, nothing is counted, which is no
+// `folder`; `devices` are addresses that a student's code must not touch, each
+// "FIRST-LAST" (NULL: that is not watched). LG_EIO; where neither can count, nothing is counted, which is no
 // error.
 int counted_open(const char *folder, const struct binary *kernel,
-                 struct counted *ret, struct error *err);
+                 const struct texts *devices, struct counted *ret,
+                 struct error *err);
 
 // As counted_open(), by the kernel's own counters.
 void counted_open_inside(const struct binary *kernel, struct counted *ret);
@@ -49,6 +53,12 @@ const struct plugin_interval *counted_intervals(struct counted *c,
 // read from guest memory as it is now.
 void counted_report(struct counted *c, const struct binary *kernel,
                     const struct guest *guest, struct buf *ret);
+
+// Appends what the student's code did to the console and to devices, when QEMU
+// has ended; as writers_tell().
+void counted_tampering(struct counted *c, const struct binary *kernel,
+                       const char *kernel_path, const struct stock *stock,
+                       uint64_t bytes, struct buf *ret);
 
 // Safe on a zeroed struct.
 void counted_close(struct counted *c);

@@ -19,54 +19,24 @@
 #include "graders/explore/print.h"
 #include "graders/guest.h"
 #include "graders/hang.h"
+#include "graders/host-time.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 
 // A boot without progress: this many times the start kernel's CPU time without
-// a new line, or, when nothing runs at all, this long without a line.
-enum { CPU_TIMES = 4, CPU_LEAST_S = 8, STILL_MS = 20000, WALL_MS = 900000 };
+// a new line (or, where that is not known, far more than any program of a lab
+// takes to print one), or this many ticks of the guest's clock without a line
+// in which no hart had anything to run. The clock on the wall only ends what the
+// host cannot run at all, and gives no verdict.
+enum { CPU_TIMES = 4, CPU_LEAST_S = 20, CPU_UNKNOWN_S = 90 };
+enum { IDLE_TICKS = 200, WALL_MS = 900000 };
 // What QEMU may use: ten times what it needs, for a guest that breaks out of it.
 #define QEMU_CPU_S 1800
 #define QEMU_ADDRESS_BYTES (8ull << 30)
 enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
 
-#define PROMPT                            \
-  {                                       \
-    .kind = BOOT_WAIT_LINE, .bytes = "$ " \
-  }
-#define TYPE(text)                   \
-  {                                  \
-    .kind = BOOT_SEND, .bytes = text \
-  }
-#define LINE(text)                        \
-  {                                       \
-    .kind = BOOT_WAIT_LINE, .bytes = text \
-  }
-// What follows Ctrl-P's output shows that the output is complete.
-#define MARKER "echo after-ctrl-p"
-#define ASK_CTRL_P \
-  TYPE(BOOT_CTRL_P), TYPE(MARKER "\n"), LINE("after-ctrl-p"), PROMPT
-#define RUN(command) TYPE(command "\n"), PROMPT
-
-// The script of all boots; how far it goes is a matter of the effort.
-#define QUICK PROMPT, ASK_CTRL_P, RUN("ls"), ASK_CTRL_P
-#define TESTS QUICK, RUN("kchurn"), ASK_CTRL_P, RUN("kalloctest"), ASK_CTRL_P
-#define FULL \
-  TESTS, RUN("usertests -q"), ASK_CTRL_P, RUN("kalloctest"), ASK_CTRL_P
-#define COUNT(...) \
-  (sizeof((const struct boot_step[]){__VA_ARGS__}) / sizeof(struct boot_step))
-
-static const struct boot_step steps[] = {FULL};
-// The watched kernel's ends when the pages were counted at a Ctrl-P, which is
-// pressed again until nothing else ran meanwhile.
-#define WATCH_OVER "watch-over"
+// Between two times that Ctrl-P is pressed once more, and how often.
 enum { AGAIN_MS = 1000, AGAIN_TIMES = 20 };
-static const struct boot_step watched_steps[] = {QUICK, LINE(WATCH_OVER)};
-static const size_t step_counts[] = {
-    [EFFORT_QUICK] = COUNT(QUICK),
-    [EFFORT_TESTS] = COUNT(TESTS),
-    [EFFORT_FULL] = COUNT(FULL),
-};
 
 const struct boot_step *evidence_script(enum effort effort, size_t *ret_count)
 {
@@ -84,51 +54,19 @@ struct watching {
   const char *socket;
   uint64_t report_at;  // address of watch_report; 0: not watched
   const struct gather_spec *spec;
-  const struct boot_step *steps;
-  size_t step_count;
+  struct script script;
   int times_again;   // that Ctrl-P was pressed once more; -1: no longer
   int64_t again_ms;  // when
   double cpu_limit_s;
-  size_t lines;              // seen so far
-  double cpu_s, line_cpu_s;  // QEMU's CPU time, and that at the last line
-  int64_t line_ms;
-  bool hung;
+  size_t lines;           // seen so far
+  struct host_time host;  // what QEMU has had
+  double line_cpu_s;      // its CPU time at the last line
+  unsigned ticks;         // of the guest, as they were last seen
+  unsigned idle_ticks;    // since the last line
+  bool idle, hung;
   struct boot_facts *facts;
   struct watch_report *report;
 };
-
-// CPU seconds of a process and its living descendants so far (QEMU may stand in
-// a sandbox); -1 when it is gone. Source: proc(5), stat and children.
-static double cpu_seconds(pid_t pid)
-{
-  char path[64], line[1024];
-  double seconds = -1;
-  unsigned long user, system;
-
-  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-  FILE *file = fopen(path, "r");
-  if (file != NULL) {
-    const char *behind =
-        fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-    if (behind && sscanf(behind + 1,
-                         " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u"
-                         " %*u %lu %lu",
-                         &user, &system) == 2)
-      seconds = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-    fclose(file);
-  }
-  snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-  file = seconds < 0 ? NULL : fopen(path, "r");
-  if (file != NULL) {
-    int child;
-    while (fscanf(file, "%d", &child) == 1) {
-      double more = cpu_seconds(child);
-      seconds += more > 0 ? more : 0;
-    }
-    fclose(file);
-  }
-  return seconds;
-}
 
 static void read_report(const struct watching *w)
 {
@@ -156,36 +94,37 @@ static void tell(const struct gather_spec *spec, const char *doing)
 }
 
 // Says which program is running: the last that was typed.
-static void tell_program(const struct watching *w, const struct boot *boot)
+static void tell_program(const struct watching *w)
 {
   const char *kernel = w->report_at ? "watched" : "plain";
   struct buf doing = BUF_INIT;
 
   buf_addf(&doing, "boots the %s kernel", kernel);
-  for (size_t i = 0; i < w->step_count && i <= boot_step_index(boot); i++) {
-    const char *typed = w->steps[i].kind == BOOT_SEND ? w->steps[i].bytes : "";
-    size_t len = strcspn(typed, "\n");
-    if (len <= 1 || strncmp(typed, MARKER, len) == 0)
-      continue;
+  for (size_t i = 0; i < w->script.run_count; i++) {
+    const struct program_run *run = &w->script.runs[i];
+    if (!run->typed)
+      break;
     buf_truncate(&doing, 0);
-    buf_addf(&doing, "runs %.*s on the %s kernel", (int)len, typed, kernel);
+    buf_addf(&doing, "runs %s on the %s kernel", run->id, kernel);
   }
   tell(w->spec, buf_str(&doing));
   buf_release(&doing);
 }
 
-// Presses Ctrl-P until the watchers could count the pages at the last one.
+// Presses Ctrl-P until the watchers could count the pages at the last one; the
+// watched kernel's script ends with a wait for the line that is typed then.
 static void press_again(struct watching *w, struct boot *boot)
 {
-  static const char over[] = "echo " WATCH_OVER "\n";
   int64_t now = boot_time_ms(boot);
 
   if (w->report_at == 0 || w->times_again < 0 ||
-      boot_step_index(boot) + 1 != w->step_count)
+      boot_step_index(boot) + 1 != w->script.count)
     return;
   if (w->report->obtainable_pages >= 0 || w->times_again == AGAIN_TIMES) {
+    char *over = xasprintf("echo %s\n", w->script.over);
     w->times_again = -1;
-    boot_send(boot, over, sizeof over - 1);
+    boot_send(boot, over, strlen(over));
+    free(over);
   } else if (now - w->again_ms > AGAIN_MS) {
     w->times_again++;
     w->again_ms = now;
@@ -193,21 +132,54 @@ static void press_again(struct watching *w, struct boot *boot)
   }
 }
 
+// Whether no hart runs a process; false where this kernel does not show it. A
+// hart's entry begins with a pointer to its process.
+static bool harts_are_idle(const struct watching *w, unsigned *ret_ticks)
+{
+  const struct object_symbol *cpus = object_find(w->symbols, "cpus");
+  const struct object_symbol *ticks = object_find(w->symbols, "ticks");
+  uint64_t process;
+
+  if (cpus == NULL || ticks == NULL ||
+      guest_copy(&w->guest, ticks->value, sizeof *ret_ticks, ret_ticks) != 0)
+    return false;
+  for (unsigned i = 0; i < WATCH_CPUS; i++)
+    if (guest_copy(&w->guest, cpus->value + i * (cpus->size_bytes / WATCH_CPUS),
+                   sizeof process, &process) != 0 ||
+        process != 0)
+      return false;
+  return true;
+}
+
+// Counts ticks between two looks that both found nothing running. On a host that
+// is busy or stands still the guest's clock does too.
+static void count_idle_ticks(struct watching *w)
+{
+  enum { MOST = 2 };  // of a look; with more, who knows what ran in between
+  unsigned ticks = w->ticks;
+  bool idle = harts_are_idle(w, &ticks);
+
+  if (idle && w->idle && ticks - w->ticks <= MOST)
+    w->idle_ticks += ticks - w->ticks;
+  w->idle = idle;
+  w->ticks = ticks;
+}
+
 // Ends a boot that has shown what it can, or that makes no progress.
 static void on_round(void *arg, struct boot *boot)
 {
   struct watching *w = arg;
-  double cpu = cpu_seconds(child_pid(boot_child(boot)));
-  int64_t now = boot_time_ms(boot);
 
-  if (cpu >= 0)
-    w->cpu_s = cpu;
+  host_time_read(child_pid(boot_child(boot)), &w->host);
+  script_note(boot, w->host.cpu_s, w->host.waited_s, w->script.runs,
+              w->script.run_count);
+  count_idle_ticks(w);
   if (boot_console(boot)->text.len != w->lines) {
     w->lines = boot_console(boot)->text.len;
-    w->line_cpu_s = w->cpu_s;
-    w->line_ms = now;
+    w->line_cpu_s = w->host.cpu_s;
+    w->idle_ticks = 0;
   }
-  tell_program(w, boot);
+  tell_program(w);
   read_report(w);
   if (report_has(w->report, WATCH_CIRCULAR_WAIT) ||
       counted_circle(&w->counted)) {
@@ -215,8 +187,8 @@ static void on_round(void *arg, struct boot *boot)
     boot_stop(boot, "a circular wait was seen");
   } else if (w->report->phase == WATCH_ABANDONED) {
     boot_stop(boot, "the allocator broke its lists in the probe");
-  } else if (w->cpu_s - w->line_cpu_s > w->cpu_limit_s ||
-             (now - w->line_ms > STILL_MS && w->cpu_s - w->line_cpu_s < 1)) {
+  } else if (w->host.cpu_s - w->line_cpu_s > w->cpu_limit_s ||
+             w->idle_ticks > IDLE_TICKS) {
     w->hung = true;
     boot_stop(boot, "it makes no progress");
   } else {
@@ -268,7 +240,7 @@ static void read_ctrlp(struct boot_facts *f, unsigned cpus)
   f->ctrlp.complete = *at == '\n' || *at == '\0';
 }
 
-static void note_facts(const struct boot *boot, const struct watching *w,
+static void note_facts(const struct boot *boot, struct watching *w,
                        struct boot_facts *f)
 {
   const struct console *console = boot_console(boot);
@@ -280,14 +252,31 @@ static void note_facts(const struct boot *boot, const struct watching *w,
                verdict == BOOT_TIMED_OUT;
   f->shell = boot_step_index(boot) > 0 || verdict == BOOT_COMPLETED;
   f->works = verdict == BOOT_COMPLETED ||
-             boot_step_index(boot) >= step_counts[EFFORT_QUICK];
-  f->cpu_s = w->cpu_s;
+             boot_step_index(boot) >= w->script.quick_count;
+  f->cpu_s = w->host.cpu_s;
   f->wall_ms = boot_time_ms(boot);
   buf_adds(&f->detail, boot_verdict_words(verdict));
   if (*boot_detail(boot) != '\0')
     buf_addf(&f->detail, ": %s", boot_detail(boot));
   buf_add(&f->console, buf_str(&console->text), console->text.len);
   read_ctrlp(f, WATCH_CPUS);
+  counted_tampering(&w->counted, w->symbols, w->kernel, w->spec->stock,
+                    console->bytes, &f->tampering);
+  if (verdict == BOOT_POWERED_OFF)
+    buf_adds(
+        &f->tampering,
+        "it switched the machine off, which nothing of the course's does\n");
+  f->runs = w->script.runs;
+  f->run_count = w->script.run_count;
+  w->script.runs = NULL;
+  w->script.run_count = 0;
+}
+
+static double cpu_limit(double start_s)
+{
+  if (start_s <= 0)
+    return CPU_UNKNOWN_S;
+  return start_s * CPU_TIMES > CPU_LEAST_S ? start_s * CPU_TIMES : CPU_LEAST_S;
 }
 
 static int boot_kernel(const struct gather_spec *spec, const char *kernel,
@@ -301,10 +290,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
       .symbols = symbols,
       .report_at = at != NULL ? at->value : 0,
       .spec = spec,
-      .steps = at != NULL ? watched_steps : steps,
-      .step_count = at != NULL ? COUNT(QUICK) + 1 : step_counts[effort],
-      .cpu_limit_s =
-          cpu_s * CPU_TIMES > CPU_LEAST_S ? cpu_s * CPU_TIMES : CPU_LEAST_S,
+      .cpu_limit_s = cpu_limit(cpu_s),
       .facts = facts,
       .report = report,
   };
@@ -315,7 +301,9 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
   if (rc == 0)
     rc = guest_open(spec->memory_mib, folder, &w.guest, err);
   if (rc == 0 && w.report_at == 0)
-    rc = counted_open(folder, symbols, &w.counted, err);
+    rc = counted_open(folder, symbols, &spec->rules->devices, &w.counted, err);
+  if (rc == 0)
+    rc = script_make(spec->programs, effort, w.report_at != 0, &w.script, err);
   if (rc == 0) {
     const char *shown[] = {w.counted.plugin, NULL};
     struct sandbox box = {.read_only = shown, .writable = folder};
@@ -324,8 +312,8 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
         .kernel = kernel,
         .harts = spec->harts,
         .memory_mib = spec->memory_mib,
-        .steps = w.steps,
-        .step_count = w.step_count,
+        .steps = w.script.steps,
+        .step_count = w.script.count,
         .timeout_ms = WALL_MS,
         .max_output_bytes = MAX_CONSOLE_BYTES,
         .gdb_socket = socket,
@@ -346,6 +334,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
     boot_release(boot);
   }
   counted_close(&w.counted);
+  script_release(&w.script);
   guest_close(&w.guest);
   if (folder != NULL)
     file_remove_tree(folder, NULL);
@@ -573,6 +562,8 @@ static void release_boot(struct boot_facts *f)
   buf_release(&f->console);
   buf_release(&f->hang);
   buf_release(&f->locks);
+  buf_release(&f->tampering);
+  program_runs_release(f->runs, f->run_count);
   buf_release(&f->ctrlp.text);
 }
 

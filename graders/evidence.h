@@ -10,22 +10,10 @@
 #include "graders/boot.h"
 #include "graders/kernel.h"
 #include "graders/object.h"
+#include "graders/script.h"
 #include "graders/watch/report.h"
 #include "labgen/base/buf.h"
 #include "labgen/lab/tree.h"
-
-// How much is asked of the plain kernel; each does all that the one before it
-// does. Number, name, the programs that it adds.
-#define EFFORTS(X)                                  \
-  X(EFFORT_QUICK, "quick", "ls")                    \
-  X(EFFORT_TESTS, "tests", "kchurn and kalloctest") \
-  X(EFFORT_FULL, "full", "usertests, kalloctest again")
-
-enum effort {
-#define EFFORT_NUMBER(number, name, words) number,
-  EFFORTS(EFFORT_NUMBER)
-#undef EFFORT_NUMBER
-};
 
 // The line that Ctrl-P prints, as it was seen last.
 struct ctrlp_line {
@@ -50,6 +38,11 @@ struct boot_facts {
   int64_t wall_ms;
   struct buf hang;   // the report on a hang, "" where there was none
   struct buf locks;  // the plugin's lock report at each Ctrl-P, "" without one
+  struct program_run *runs;  // owned; of the programs, in their order
+  size_t run_count;
+  // What the student's code did to the console and to devices, a line each;
+  // hostile.
+  struct buf tampering;
 };
 
 // Something that was found, in the words for people. `kind` is the source's
@@ -97,6 +90,7 @@ struct gather_spec {
   const struct stock *stock;
   const struct tree *tree;  // spliced
   const struct object_rules *rules;
+  const struct list *programs;  // struct program; not needed without boots
   unsigned harts, memory_mib;
   enum effort effort;
   // QEMU's CPU seconds that the start kernel's boots took; a boot that takes

@@ -144,13 +144,8 @@ static int disassemble(const struct stock *c, const char *dir, const char *name,
   struct argv command = {0};
   struct buf out = BUF_INIT;
   char *to = xasprintf("%s/%s.asm", dir, name);
-  const char *compiler = c->compile.v[0];
-  size_t len = strlen(compiler);
 
-  // The tools of one compiler share a prefix: riscv64-unknown-elf-gcc.
-  if (len >= 3 && strcmp(compiler + len - 3, "gcc") == 0)
-    len -= 3;
-  argv_addf(&command, "%.*sobjdump", (int)len, compiler);
+  stock_tool(c, "objdump", &command);
   argv_add(&command, "-d");
   argv_addf(&command, "%s/%s.o", dir, name);
   int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, &out, err);

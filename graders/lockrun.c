@@ -198,7 +198,7 @@ static int measure(struct measuring *m, const struct tree *tree,
           : guest_open((unsigned)m->lab->facts.machine.memory_mib, NULL,
                        &m->guest, err);
   rc = rc ? rc : file_make_temp_dir(NULL, "labgen-locks", &m->folder, err);
-  rc = rc ? rc : counted_open(m->folder, &m->kernel, &m->counted, err);
+  rc = rc ? rc : counted_open(m->folder, &m->kernel, NULL, &m->counted, err);
   rc = rc ? rc : boot_and_read(m, kernel, ret, err);
   counted_close(&m->counted);
   guest_close(&m->guest);

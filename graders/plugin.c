@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "graders/writers.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 
@@ -192,6 +193,8 @@ static int add_symbols(const struct plugin_spec *spec, struct buf *ret,
     buf_addf(ret, ",quiet=%" PRIx64 "-%" PRIx64, quiet->value,
              quiet->value + quiet->size_bytes);
   }
+  if (spec->devices)
+    writers_places(kernel, spec->devices, ret);
   if (spec->object)
     object_each_function_of(kernel, spec->object, add_atomics,
                             &(struct atomics_of){kernel, ret});
@@ -307,6 +310,36 @@ static bool read_atomic(struct plugin_report *r, const char *s)
   return u.hart < r->harts;
 }
 
+static bool read_foreign(struct plugin_report *r, const char *s)
+{
+  struct foreign_use u;
+  size_t i = 0;
+
+  if (!current(r) || sscanf(s, "%*u%" SCNx64 "%" SCNx64 "%" SCNu64, &u.pc,
+                            &u.address, &u.times) != 3)
+    return false;
+  while (i < r->foreign_count &&
+         (r->foreign[i].pc != u.pc || r->foreign[i].address != u.address))
+    i++;
+  if (i == r->foreign_count) {
+    GROW(r->foreign, r->foreign_count, r->foreign_room);
+    r->foreign[r->foreign_count++] = u;
+  } else {
+    r->foreign[i].times += u.times;
+  }
+  return true;
+}
+
+static bool read_sent(struct plugin_report *r, const char *s)
+{
+  uint64_t bytes;
+
+  if (!current(r) || sscanf(s, "%*u%" SCNu64, &bytes) != 1)
+    return false;
+  r->sent += bytes;
+  return true;
+}
+
 static bool read_lost(struct plugin_report *r, const char *s)
 {
   struct plugin_interval *i = current(r);
@@ -384,6 +417,8 @@ static bool read_line(struct plugin_report *r, const char *line)
       {"user ", read_user},
       {"lock ", read_lock},
       {"atomic ", read_atomic},
+      {"foreign ", read_foreign},
+      {"sent ", read_sent},
       {"lost ", read_lost},
       {"end ", read_end},
       {"deadlock ", read_deadlock},
@@ -431,6 +466,7 @@ void plugin_report_release(struct plugin_report *r)
   }
   free(r->intervals);
   free(r->stuck);
+  free(r->foreign);
   buf_release(&r->partial);
   *r = (struct plugin_report){0};
 }

@@ -28,8 +28,11 @@ struct plugin_spec {
   const char *plugin;           // path of plugin.so
   const struct binary *kernel;  // with symbols acquire, release and procdump
   const struct binary
-      *object;        // count the atomic instructions of the functions
-                      // that this object file gave it; NULL: of none
+      *object;  // count the atomic instructions of the functions
+                // that this object file gave it; NULL: of none
+  // Addresses of devices, each "FIRST-LAST": whether the student's code writes
+  // to them, and to the console (graders/writers.h). NULL: is not watched.
+  const struct texts *devices;
   const char *quiet;  // variable; locks inside it count as no work; or NULL
   const char *out;    // where it writes: a file, a FIFO, a listening socket
 };
@@ -57,6 +60,12 @@ struct atomic_use {
   uint64_t address;
   unsigned hart;
   uint64_t times;
+};
+
+// What an instruction of the student's code did to the device at an address, or,
+// where that is 0, how many bytes it made the kernel's driver send.
+struct foreign_use {
+  uint64_t pc, address, times;
 };
 
 // From the start, or the Ctrl-P before, to a Ctrl-P or the end.
@@ -105,6 +114,9 @@ struct plugin_report {
   int64_t circle_ms;
   struct plugin_stuck *stuck;
   size_t stuck_count, stuck_room;
+  struct foreign_use *foreign;  // in all
+  size_t foreign_count, foreign_room;
+  uint64_t sent;  // bytes that the kernel's driver sent to the console, in all
   struct plugin_work work;
   bool ended;  // QEMU ended in order, and the last interval is here
   struct buf partial;

@@ -180,11 +180,16 @@ static json_t *checks_json(const struct record_parts *p)
 // What looks like an attempt on the grader, for staff to decide on.
 static json_t *held_json(const struct record_parts *p)
 {
-  for (size_t i = 0; i < p->result_count; i++)
-    if (p->results[i].check->kind == CHECK_OBJECT &&
+  struct buf text = BUF_INIT;
+  for (size_t i = 0; i < p->result_count; i++) {
+    int kind = p->results[i].check->kind;
+    if ((kind == CHECK_OBJECT || kind == CHECK_WRITERS) &&
         p->results[i].verdict == VERDICT_FAIL)
-      return json_lines(buf_str(&p->results[i].text));
-  return json_array();
+      buf_adds(&text, buf_str(&p->results[i].text));
+  }
+  json_t *lines = json_lines(buf_str(&text));
+  buf_release(&text);
+  return lines;
 }
 
 long record_max(const json_t *record)
@@ -322,6 +327,8 @@ static json_t *boot_json(const struct boot_facts *f)
   json_object_set_new(json, "wall_ms", json_integer((json_int_t)f->wall_ms));
   json_object_set_new(json, "hang", json_lines(buf_str(&f->hang)));
   json_object_set_new(json, "ctrlp", json_line(buf_str(&f->ctrlp.text)));
+  json_object_set_new(json, "ctrlp_sum", json_integer(f->ctrlp.sum));
+  json_object_set_new(json, "tampering", json_lines(buf_str(&f->tampering)));
   json_object_set_new(json, "free_pages", free_pages_json(&f->console));
   return json;
 }
@@ -450,6 +457,8 @@ json_t *record_evidence(const struct record_parts *p)
     json_object_set_new(json, "robbed", traffic_json(&e->report.robbed));
     json_object_set_new(json, "free_pages",
                         json_integer((json_int_t)e->report.free_pages));
+    json_object_set_new(json, "obtainable_pages",
+                        json_integer((json_int_t)e->report.obtainable_pages));
   }
   return json;
 }

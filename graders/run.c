@@ -58,7 +58,8 @@ static void choose_sources(const struct rubric *rubric, struct grader *g)
   for (size_t i = 0; i < rubric->checks.count; i++) {
     const struct check *c = LIST_AT(rubric->checks, struct check, i);
     g->plain = g->plain || c->kind == CHECK_BOOT || clinic_asks_boots(c) ||
-               c->kind == CHECK_CTRLP_FORM || c->kind == CHECK_CONSOLE;
+               c->kind == CHECK_CTRLP_FORM || c->kind == CHECK_CONSOLE ||
+               c->kind == CHECK_WRITERS;
     g->watched = g->watched || c->kind == CHECK_CTRLP_SUM ||
                  clinic_asks_boots(c) || c->kind == CHECK_FINDINGS ||
                  c->kind == CHECK_TRAFFIC;

@@ -288,6 +288,17 @@ static int read_reserved(struct stock *c, struct error *err)
   return rc;
 }
 
+void stock_tool(const struct stock *c, const char *tool, struct argv *ret)
+{
+  const char *compiler = c->compile.v[0];
+  size_t len = strlen(compiler);
+
+  // The tools of one compiler share a prefix: riscv64-unknown-elf-gcc.
+  if (len >= 3 && strcmp(compiler + len - 3, "gcc") == 0)
+    len -= 3;
+  argv_addf(ret, "%.*s%s", (int)len, compiler, tool);
+}
+
 // What the compiler says of itself; "" when it cannot be asked.
 static void compiler_version(const char *dir, const char *compiler,
                              struct buf *ret)

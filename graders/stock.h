@@ -52,6 +52,9 @@ void stock_close(struct stock *c);
 void stock_compile_command(const struct stock *c, const char *const *added,
                            const char *from, const char *to, struct argv *ret);
 
+// Appends the name of another tool of the course's compiler, such as "objdump".
+void stock_tool(const struct stock *c, const char *tool, struct argv *ret);
+
 // One run of a compiler, linker or make.
 struct tool_run {
   const char *dir;       // working directory

@@ -289,45 +289,141 @@ Test(check, traffic_is_held_to_its_limit_and_not_below_it)
   expect(e, "traffic-remote", VERDICT_FAIL, "away 100 in 100 calls");
 }
 
-Test(check, console_lines_must_come_at_line_starts_and_in_order)
+// Adds a run of a program that printed `text` between its command and, where it
+// ended, the prompt. The grader's word for it is "abc".
+static void add_run(struct evidence *e, const char *id, const char *text,
+                    bool ended)
+{
+  struct boot_facts *f = &e->plain;
+  struct program_run run = {.id = xstrdup(id),
+                            .nonce = "abc",
+                            .overtime = "no end in sight",
+                            .typed = true,
+                            .ended = ended,
+                            .cpu_s = 10,
+                            .waited_s = 10};
+
+  buf_addf(&f->console, "%s -n abc\n", id);
+  run.from = f->console.len - 5;
+  buf_adds(&f->console, text);
+  buf_adds(&f->console, ended ? "$ " : "");
+  run.to = f->console.len;
+  f->runs = xreallocarray(f->runs, f->run_count + 1, sizeof run);
+  f->runs[f->run_count++] = run;
+  e->effort = EFFORT_FULL;
+}
+
+static void expect_usertests(const char *text, enum verdict verdict)
 {
   struct evidence e = good();
-  e.effort = EFFORT_FULL;
-  buf_adds(&e.plain.console, "x ALL TESTS PASSED\n");
-  expect(e, "usertests", VERDICT_FAIL, "no line 'ALL TESTS PASSED'");
+  add_run(&e, "usertests", text, true);
+  expect(e, "usertests", verdict,
+         verdict == VERDICT_PASS ? "" : "did not print '... ALL TESTS PASSED'");
+}
+
+Test(check, a_line_is_credited_whole_and_with_the_word_of_its_run)
+{
+  expect_usertests("abc usertests starting\nabc ALL TESTS PASSED\n",
+                   VERDICT_PASS);
+  expect_usertests("ALL TESTS PASSED\n", VERDICT_FAIL);
+  expect_usertests("abd ALL TESTS PASSED\n", VERDICT_FAIL);
+  expect_usertests("NONCE ALL TESTS PASSED\n", VERDICT_FAIL);
+  expect_usertests("x abc ALL TESTS PASSED\n", VERDICT_FAIL);
+  expect_usertests("abc ALL TESTS PASSED x\n", VERDICT_FAIL);
+  expect_usertests("abc ALL TESTS PASSED", VERDICT_FAIL);
+}
+
+#define KALLOCTEST                                          \
+  "abc kalloctest: churn: OK\nabc kalloctest: gather: OK\n" \
+  "abc kalloctest: exhaust: OK\nabc kalloctest: no leaks: OK\n"
+
+Test(check, a_line_is_credited_in_its_own_run_and_in_order)
+{
+  struct evidence e = good();
+  add_run(&e, "kchurn", KALLOCTEST "abc kalloctest: ALL OK\n", true);
+  add_run(&e, "kalloctest", KALLOCTEST, true);
+  add_run(&e, "usertests", "abc kalloctest: ALL OK\n", true);
+  e.effort = EFFORT_TESTS;
+  expect(e, "kalloctest", VERDICT_FAIL, "'... kalloctest: ALL OK'");
   e = good();
-  e.effort = EFFORT_FULL;
-  buf_adds(&e.plain.console, "usertests starting\nALL TESTS PASSED\n");
-  expect(e, "usertests", VERDICT_PASS, "");
+  add_run(&e, "kalloctest", "abc kalloctest: ALL OK\n" KALLOCTEST, true);
+  expect(e, "kalloctest", VERDICT_FAIL, "'... kalloctest: ALL OK'");
+  e = good();
+  add_run(&e, "kalloctest", KALLOCTEST "abc kalloctest: ALL OK\n", true);
+  expect(e, "kalloctest", VERDICT_PASS, "");
 }
 
 Test(check, what_was_not_run_is_not_reached)
 {
   struct evidence e = good();
-  e.effort = EFFORT_TESTS;
-  buf_adds(&e.plain.console,
-           "kalloctest: churn: OK\nkalloctest: gather: OK\n"
-           "kalloctest: exhaust: OK\nkalloctest: no leaks: OK\n"
-           "kalloctest: ALL OK\n");
-  expect(e, "kalloctest", VERDICT_PASS, "");
-  e = good();
+  add_run(&e, "kalloctest", KALLOCTEST "abc kalloctest: ALL OK\n", true);
   e.effort = EFFORT_TESTS;
   expect(e, "kalloctest-again", VERDICT_NOT_REACHED, "were not run");
   expect(good(), "kalloctest", VERDICT_NOT_REACHED, "were not run");
+  e = good();
+  e.effort = EFFORT_FULL;
+  buf_adds(&e.plain.detail, "was stopped: it makes no progress");
+  expect(e, "kalloctest", VERDICT_NOT_REACHED, "before it was run");
 }
 
 Test(check, a_hang_in_kalloctest_fails_it_with_the_report_and_not_the_boot)
 {
   struct evidence e = good();
-  e.effort = EFFORT_TESTS;
+  add_run(&e, "kalloctest", KALLOCTEST "abc kalloctest: ALL OK\n", false);
   e.plain.verdict = BOOT_STOPPED;
   buf_adds(&e.plain.detail, "was stopped: it makes no progress");
   buf_adds(&e.plain.hang, "hart 0 holds kmem0\n");
-  buf_adds(&e.plain.console, "kalloctest: churn: OK\n");
   expect(e, "kalloctest", VERDICT_FAIL, "hart 0 holds kmem0");
   e = good();
   e.plain.verdict = BOOT_STOPPED;
   expect(e, "boot", VERDICT_PASS, "");
+}
+
+Test(check, a_time_limit_on_a_host_that_was_too_busy_is_not_judged)
+{
+  struct evidence e = good();
+  add_run(&e, "usertests", "abc test x: FAILED -- no end in sight\n", true);
+  e.plain.runs[0].waited_s = 41;
+  expect(e, "usertests", VERDICT_NOT_JUDGED, "waited 41 s for 10 s");
+  e = good();
+  add_run(&e, "usertests", "abc test x: FAILED\n", true);
+  e.plain.runs[0].waited_s = 41;
+  expect(e, "usertests", VERDICT_FAIL, "did not print");
+  e = good();
+  add_run(&e, "usertests", "abc test x: FAILED -- no end in sight\n", true);
+  expect(e, "usertests", VERDICT_FAIL, "did not print");
+  e = good();
+  add_run(&e, "usertests", "abc ALL TESTS PASSED\n", true);
+  e.plain.runs[0].waited_s = 41;
+  expect(e, "usertests", VERDICT_PASS, "");
+}
+
+Test(check, who_writes_to_the_console_forfeits_what_the_console_shows)
+{
+  struct check_result *results;
+  struct evidence e = good();
+  add_run(&e, "kalloctest", KALLOCTEST "abc kalloctest: ALL OK\n", true);
+  buf_adds(&e.plain.tampering, "kernel/kalloc.c:9: kalloc() wrote\n");
+  rubric_judge(&rubric, &e, &results);
+  for (size_t i = 0; i < rubric.checks.count; i++) {
+    const struct check_result *r = &results[i];
+    int kind = r->check->kind;
+    if (kind == CHECK_WRITERS)
+      cr_expect_eq(r->verdict, VERDICT_FAIL);
+    if (kind == CHECK_CONSOLE || kind == CHECK_BOOT ||
+        kind == CHECK_CTRLP_FORM || kind == CHECK_CTRLP_SUM)
+      cr_expect_eq(r->marks, 0, "%s", r->check->id);
+  }
+  check_results_release(results, rubric.checks.count);
+  evidence_release(&e);
+  e = good();
+  buf_adds(&e.watched.tampering, "it switched the machine off\n");
+  expect(e, "writers", VERDICT_FAIL, "switched the machine off");
+}
+
+Test(check, printed_counts_stand_beside_what_there_was)
+{
+  expect(good(), "ctrlp-sum", VERDICT_PASS, "add up to 8, and 8 pages are");
 }
 
 static void expect_error(const char *text, const char *words)
@@ -360,4 +456,11 @@ Test(check, a_rubric_with_a_mistake_says_where)
                "r.yaml:5:");
   expect_error(ONE("  - {id: b, title: A, kind: boot, marks: -1, hint: H}\n"),
                "r.yaml:5:");
+#define LINES(program, line)                                     \
+  ONE("  - {id: b, title: A, kind: console, marks: 1, hint: H, " \
+      "program: " program ", lines: [" line "]}\n")              \
+  "programs: [{id: p, type: p -n NONCE, effort: full}]\n"
+  expect_error(LINES("q", "NONCE OK"), "5:5: program 'q' is none of");
+  expect_error(LINES("p", "OK"), "5:5: line 'OK' lacks the NONCE");
+  expect_error(LINES("p", ""), "5:5: it has no 'lines'");
 }

@@ -49,6 +49,7 @@ Test(console, carriage_returns_and_nuls_are_left_out)
   struct console c = {0};
   console_feed(&c, "a\0b\r\r\n\r\n\0\n", 10, 3);
   cr_expect_eq(c.count, 3);
+  cr_expect_eq(c.bytes, 10, "what is left out is counted");
   expect_line(&c, 0, "ab", 3);
   expect_line(&c, 1, "", 3);
   expect_line(&c, 2, "", 3);

@@ -14,6 +14,9 @@ static const char lines[] =
     "lock 1 80001000 3 2 90 60\n"
     "lock 1 80002000 4 0 0 0\n"
     "atomic 1 80003000 11\n"
+    "foreign 0 80004000 0 3\n"
+    "foreign 1 80004000 10000000 1\n"
+    "sent 0 100\n"
     "lost 1 6\n"
     "end 1\n"
     "deadlock 900 2 1 80002000 80001000 0 80001000 80002000\n"
@@ -21,6 +24,8 @@ static const char lines[] =
     "stuck 1900 1 80009000 - 5\n"
     "interval 2 2000\n"
     "user 0 0\n"
+    "foreign 1 80004000 0 4\n"
+    "sent 1 20\n"
     "end 2\n"
     "bye 2001\n";
 
@@ -57,6 +62,10 @@ static void expect_all(const struct plugin_report *r)
   cr_expect_eq(in->locks[1].longest, 60);
   cr_assert_eq(in->atomic_count, 1);
   cr_expect_eq(in->atomics[0].times, 11);
+  cr_expect_eq(r->sent, 120);
+  cr_assert_eq(r->foreign_count, 2);
+  cr_expect_eq(r->foreign[0].times, 7, "of both harts and intervals");
+  cr_expect_eq(r->foreign[1].address, 0x10000000);
   cr_expect_eq(r->intervals[1].lock_count, 0);
 
   cr_assert_eq(r->circle_len, 2);

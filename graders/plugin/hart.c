@@ -115,6 +115,24 @@ void hart_atomic(unsigned id, uint64_t address)
   add(&h->lost, 1);
 }
 
+void hart_foreign(unsigned id, uint64_t pc, uint64_t address)
+{
+  struct hart *h = &harts[id];
+
+  for (unsigned i = 0; i < FOREIGN_ROWS; i++) {
+    struct foreign_row *row = &h->foreign[i];
+    if (get(&row->pc) == 0) {
+      set(&row->address, address);
+      set(&row->pc, pc);
+    }
+    if (get(&row->pc) == pc && get(&row->address) == address) {
+      add(&row->times, 1);
+      return;
+    }
+  }
+  add(&h->lost, 1);
+}
+
 int hart_holding(uint64_t lock)
 {
   for (unsigned id = 0; id < hart_count; id++)

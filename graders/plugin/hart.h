@@ -13,6 +13,7 @@ enum {
   HELD_MAX = 16,          // locks that one hart holds at a time
   LOCK_ROWS = 1 << 15,    // a power of two; each pipe has a lock of its own
   ATOMIC_ROWS = 1 << 10,  // a power of two
+  FOREIGN_ROWS = 64,
 };
 
 typedef _Atomic uint64_t counter;
@@ -33,6 +34,15 @@ struct atomic_row {
   uint64_t told_times;
 };
 
+// What an instruction of the code under watch did to a device: `address` is the
+// device's register, or 0 where it made the kernel's driver send bytes.
+struct foreign_row {
+  counter pc;  // 0 for a row that is not in use
+  counter address;
+  counter times;
+  uint64_t told_times;
+};
+
 struct hart {
   alignas(64) counter user_instructions;
   counter acquisitions;  // without those of quiet locks
@@ -43,8 +53,11 @@ struct hart {
   counter turns;     // locks taken, so two waits never have the same number
   counter held[HELD_MAX], held_count;  // in the order of taking
 
+  counter sent;  // bytes that the kernel's driver sent to the console
+
   alignas(64) struct lock_row locks[LOCK_ROWS];
   struct atomic_row atomics[ATOMIC_ROWS];
+  struct foreign_row foreign[FOREIGN_ROWS];
 };
 
 extern struct hart harts[HARTS_MAX];
@@ -73,6 +86,7 @@ void hart_tries(unsigned id, uint64_t lock);
 void hart_takes(unsigned id);
 void hart_releases(unsigned id, uint64_t lock);
 void hart_atomic(unsigned id, uint64_t address);
+void hart_foreign(unsigned id, uint64_t pc, uint64_t address);
 
 // Acquisitions of locks in [from, to) are no work (a scheduler that looks for
 // something to run); they are counted all the same.

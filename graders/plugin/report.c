@@ -97,6 +97,7 @@ static void tell_hart(unsigned id, uint64_t interval)
 {
   struct hart *h = &harts[id];
   static uint64_t told_user[HARTS_MAX], told_lost[HARTS_MAX];
+  static uint64_t told_sent[HARTS_MAX];
 
   say("user %u %" PRIu64 "\n", id,
       fresh(&h->user_instructions, &told_user[id]));
@@ -117,6 +118,16 @@ static void tell_hart(unsigned id, uint64_t interval)
     if (times > 0)
       say("atomic %u %" PRIx64 " %" PRIu64 "\n", id, get(&row->address), times);
   }
+  for (unsigned i = 0; i < FOREIGN_ROWS; i++) {
+    struct foreign_row *row = &h->foreign[i];
+    uint64_t times = fresh(&row->times, &row->told_times);
+    if (times > 0)
+      say("foreign %u %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", id, get(&row->pc),
+          get(&row->address), times);
+  }
+  uint64_t sent = fresh(&h->sent, &told_sent[id]);
+  if (sent > 0)
+    say("sent %u %" PRIu64 "\n", id, sent);
   uint64_t lost = fresh(&h->lost, &told_lost[id]);
   if (lost > 0)
     say("lost %u %" PRIu64 "\n", id, lost);

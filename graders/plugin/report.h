@@ -10,6 +10,9 @@
 //   user HART INSTRUCTIONS
 //   lock HART ADDRESS ACQUIRED CONTENDED SPINS LONGEST
 //   atomic HART ADDRESS TIMES
+//   foreign HART PC ADDRESS TIMES               what writer.h tells; ADDRESS is
+//                                               the device's, or 0
+//   sent HART BYTES                             to the console, by the driver
 //   lost HART EVENTS                            a table was full
 //   end NUMBER
 //   deadlock MS N HART HOLDS AWAITS ...         three words for each of N harts
