@@ -455,6 +455,7 @@ bool machine_boot(struct machine *m, const struct ex_program *program,
     machine_alone(m, i, caller_before);
   if (!can_go_on(m))
     return false;
+  pages_settle(&m->pages);
   image_save(m->im);
   for (int i = 0; i < m->locks.count; i++)
     m->locks.lock[i].initialised_saved = m->locks.lock[i].initialised;

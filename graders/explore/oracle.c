@@ -179,7 +179,7 @@ static void check_junk(struct machine *m)
 {
   for (int i = 0; i < m->pages.count && m->lab->junk_free >= 0; i++) {
     const struct page_owner *o = &m->pages.page[i];
-    if (o->state == PAGE_FREE && o->free_since > 0 &&
+    if (o->state == PAGE_FREE && o->freed &&
         image_last_byte(m->im, i) != m->lab->junk_free) {
       machine_report(m, EX_JUNK, 1, NULL, NULL, false,
                      "%s does not fill a page with %d", m->lab->free.name,

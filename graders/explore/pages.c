@@ -33,7 +33,14 @@ void pages_freed(struct pages *p, int page, int thread, uint32_t step)
   if (o->state != PAGE_FREEING || o->thread != thread)
     return;
   o->state = PAGE_FREE;
+  o->freed = true;
   o->free_since = step;
+}
+
+void pages_settle(struct pages *p)
+{
+  for (int i = 0; i < p->count; i++)
+    p->page[i].free_since = 0;
 }
 
 void pages_passed_on(struct pages *p, int page, int thread)

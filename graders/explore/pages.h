@@ -3,6 +3,7 @@
 #ifndef LABGEN_EXPLORE_PAGES_H
 #define LABGEN_EXPLORE_PAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { PAGES_MOST = 512 };
@@ -17,7 +18,8 @@ enum page_state {
 struct page_owner {
   uint8_t state;
   uint8_t thread;       // that holds it, or frees it
-  uint32_t free_since;  // step at which the call of free returned
+  bool freed;           // by a call of free, ever
+  uint32_t free_since;  // step at which that call returned; 0: from the start
 };
 
 struct pages {
@@ -34,6 +36,8 @@ int pages_handed_out(struct pages *p, int page, int thread);
 // A call of free begins, and ends at the step.
 void pages_freeing(struct pages *p, int page, int thread);
 void pages_freed(struct pages *p, int page, int thread, uint32_t step);
+// Steps are counted anew: what is free now was free from the start.
+void pages_settle(struct pages *p);
 // Another thread holds the page now.
 void pages_passed_on(struct pages *p, int page, int thread);
 
