@@ -10,6 +10,8 @@
 #include "labgen/lab/schema.h"
 #include "labgen/repo/student.h"
 
+#define MAX_KEYS 20
+
 // The file as it stands there.
 struct sheet {
   struct place at;
@@ -88,6 +90,16 @@ static void read_sheet(struct reader *r, const struct node *root,
   ret->seen = s.seen ? s.seen : "";
 }
 
+// A message for each of thousands would cost more than reading them.
+static bool has_too_many_keys(const struct node *root, struct error *err)
+{
+  if (root->kind != NODE_MAP || root->count <= MAX_KEYS)
+    return false;
+  error_at(err, LG_EINPUT, ANSWERS_FILE, root->line, root->column,
+           "%zu keys; the file as it was handed out has five", root->count);
+  return true;
+}
+
 void answers_read(const char *bytes, size_t len,
                   const struct bug_class *classes, size_t class_count,
                   struct answers *ret, struct buf *ret_problems)
@@ -98,7 +110,8 @@ void answers_read(const char *bytes, size_t len,
   if (len > ANSWERS_MAX_BYTES) {
     error_set(&err, LG_ELIMIT, "%s: %zu bytes; at most %u are read",
               ANSWERS_FILE, len, ANSWERS_MAX_BYTES);
-  } else if (yaml_parse(ANSWERS_FILE, bytes, len, &a.arena, &root, &err) == 0) {
+  } else if (yaml_parse(ANSWERS_FILE, bytes, len, &a.arena, &root, &err) == 0 &&
+             !has_too_many_keys(root, &err)) {
     struct reader r = {
         .path = ANSWERS_FILE, .dir = ".", .arena = &a.arena, .err = &err};
     read_sheet(&r, root, classes, class_count, &a);

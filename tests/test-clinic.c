@@ -113,6 +113,14 @@ Test(answers, depth_and_size_are_bounded)
   cr_expect(strstr(buf_str(&problems), "at most 16384 are read"), "%s",
             buf_str(&problems));
   cr_expect_null(a.class_id);
+  buf_truncate(&large, 0);
+  for (int i = 0; i < 3000; i++)
+    buf_addf(&large, "%x:\n", i);
+  buf_truncate(&problems, 0);
+  read_answers(buf_str(&large), large.len, &a, &problems);
+  cr_expect_str_eq(buf_str(&problems),
+                   "answers.yaml:1:1: 3000 keys; the file as it was handed out "
+                   "has five\n");
   answers_release(&a);
   buf_release(&deep);
   buf_release(&large);
