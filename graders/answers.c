@@ -50,7 +50,7 @@ static const char *find_class(struct reader *r, const struct node *root,
   const char **names = xcalloc(count + 1, sizeof(*names));
   const struct node *n = node_get(root, "class");
   const char *found = classes ? NULL : given;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; classes && i < count; i++) {
     names[i] = classes[i].id;
     if (strcmp(given, classes[i].id) == 0)
       found = classes[i].id;
