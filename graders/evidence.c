@@ -38,12 +38,6 @@ enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
 // Between two times that Ctrl-P is pressed once more, and how often.
 enum { AGAIN_MS = 1000, AGAIN_TIMES = 20 };
 
-const struct boot_step *evidence_script(enum effort effort, size_t *ret_count)
-{
-  *ret_count = step_counts[effort];
-  return steps;
-}
-
 // ---- one boot --------------------------------------------------------------------
 
 struct watching {

@@ -83,9 +83,6 @@ void evidence_add_report(struct evidence *e, const struct binary *kernel);
 // Safe on a zeroed struct.
 void evidence_release(struct evidence *e);
 
-// The script that the plain kernel works through; borrowed.
-const struct boot_step *evidence_script(enum effort effort, size_t *ret_count);
-
 struct gather_spec {
   const struct stock *stock;
   const struct tree *tree;  // spliced
