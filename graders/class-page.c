@@ -35,7 +35,7 @@ static const char head[] =
     ".tiles b{font-size:1.5em;line-height:1.2;display:block}\n"
     ".panels{display:flex;flex-wrap:wrap;gap:1.4em 2.5em;margin-bottom:1.6em}"
     ".panels section{min-width:0}.wide{flex:1 1 30em}"
-    ".wide table{width:100%}td.bar{width:9em}td.bar "
+    ".wide table{width:100%}td.bar{width:5.5em}td.bar "
     "i{display:block;height:.8em;"
     "margin-top:.35em;background:var(--e)}\n"
     "details{border-bottom:1px solid var(--l);content-visibility:auto;"
