@@ -81,9 +81,8 @@ static const struct script *script_of(enum effort effort)
 static struct boot *start_bare(const char *kernel, enum effort effort)
 {
   const struct script *script = script_of(effort);
-  struct boot_spec spec = {.kernel = kernel,
-                           .steps = script->steps,
-                           .step_count = script->count};
+  struct boot_spec spec = {
+      .kernel = kernel, .steps = script->steps, .step_count = script->count};
   return boot_start(&spec);
 }
 
