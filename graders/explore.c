@@ -276,10 +276,13 @@ static int collect(const struct child *child, struct explore_result *ret,
     ret->cut = true;
     return 0;
   }
-  json_error_t where;
-  json_t *j = json_loadb(res->out.data, res->out.len, 0, &where);
-  if (!j)
-    return error_set(err, LG_EHARNESS, "the explorer's result: %s", where.text);
+  json_t *j = json_loadb(res->out.data, res->out.len, 0, NULL);
+  if (!j) {
+    // What ends without its result did not end by itself.
+    add_crash(res, &ret->stories);
+    ret->cut = true;
+    return 0;
+  }
   int rc = stories_read(j, &ret->stories, err);
   json_decref(j);
   return rc;

@@ -20,8 +20,8 @@
 
 #define STUDENTS 1000
 #define BY_SCRIPT 10  // students that the script makes
-#define CLINIC_STUDENTS 10
-#define ONE_BY_ONE 10  // variants that make compiles alone
+#define CLINIC_STUDENTS 3
+#define ONE_BY_ONE 6  // variants that make compiles alone
 
 static struct bench_cost build(const char *lab, const char *out,
                                const char *stage, bool kernels)

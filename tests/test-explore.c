@@ -10,6 +10,7 @@
 #include "labgen/base/file.h"
 #include "labgen/lab/bug.h"
 #include "labgen/run/child.h"
+#include "labgen/run/sandbox.h"
 
 #define BASE "templates/base/kernel"
 #define SAMPLES "tests/data/explore/"
@@ -316,6 +317,71 @@ Test(explore, the_division_of_the_work_does_not_change_the_result)
   cr_assert(json_equal(one[0], one[1]));
   json_decref(one[0]);
   json_decref(one[1]);
+}
+
+// ---- in the sandbox -----------------------------------------------------------
+
+// A system call by code that knows the explorer's host, and what it looks like
+// from the allocator: a panic that says how it went.
+#define CALL(number, one, two)                                      \
+  "  long r;\n  static char a[16] = {2, 0, 0, 80, 127, 0, 0, 1};\n" \
+  "  __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(" number      \
+  "L), \"D\"(" one "), \"S\"(" two                                  \
+  "), \"d\"(16L) : \"rcx\", \"r11\", \"memory\");\n"
+#define SAY "  panic(r < 0 && r > -4096 ? \"refused\" : \"done\");\n"
+
+// What kalloc() does, and what is said of it.
+static const struct {
+  const char *body;
+  enum ex_kind kind;
+  const char *text;
+} hostile[] = {
+    // open, connect, exit_group, mmap
+    {CALL("2", "\"" REFERENCE "\"", "0L") SAY, EX_PANIC, "refused"},
+    {CALL("2", "\"/etc/passwd\"", "0L") SAY, EX_PANIC, "refused"},
+    {CALL("42", "0L", "a") SAY, EX_PANIC, "refused"},
+    {CALL("231", "0L", "0L"), EX_CRASH, "ended the explorer"},
+    {CALL("9", "0L", "1L << 34") SAY, EX_PANIC, "refused"},
+    {"  for (;;);\n", EX_ENDLESS, "does not end"},
+};
+
+static void expect_hostile(const char *path, size_t i)
+{
+  char *text = xasprintf(
+      "#include \"types.h\"\nvoid panic(char *);\nvoid kinit(void) {}\n"
+      "void kfree(void *p) { (void)p; }\nvoid *kalloc(void)\n{\n%s"
+      "  return 0;\n}\n",
+      hostile[i].body);
+  struct explore_options o = {.path = path,
+                              .headers = BASE,
+                              .bound = 0,
+                              .program = "exhaust",
+                              .sandbox = true};
+  cr_assert_eq(file_write(path, text, strlen(text), 0644, NULL), 0);
+  cr_assert_eq(explore(&o, &r, &err), 0, "%s: %s", hostile[i].body,
+               err.message);
+  const struct story *s = finding(hostile[i].kind);
+  cr_assert_not_null(s, "%s", hostile[i].body);
+  cr_assert_not_null(strstr(s->text, hostile[i].text), "%s: %s",
+                     hostile[i].body, s->text);
+  free(text);
+}
+
+Test(explore, code_that_attacks_its_host_gets_nowhere_and_is_a_finding)
+{
+  char *dir;
+  struct error none = {0};
+  if (sandbox_check(&none) < 0)
+    cr_skip_test("%s", none.message);
+  cr_assert_eq(file_make_temp_dir(NULL, "explore-hostile-", &dir, NULL), 0);
+  char *path = path_join(dir, "kalloc.c");
+  for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+    expect_hostile(path, i);
+    teardown();
+  }
+  file_remove_tree(dir, NULL);
+  free(path);
+  free(dir);
 }
 
 // ---- the command ------------------------------------------------------------
