@@ -295,6 +295,9 @@ Test(explore, a_file_that_does_not_compile_gives_the_compilers_words)
   cr_assert_not_null(strstr(err.message, "undefined reference to `lost'"));
   teardown();
   cr_assert_eq(run(SAMPLES "no-such-file.c", NULL), LG_ENOTFOUND);
+  teardown();
+  // Not text at all.
+  cr_assert_eq(run(LABGEN_BUILD "/labgen", NULL), LG_EBUILD);
 }
 
 Test(explore, the_division_of_the_work_does_not_change_the_result)

@@ -119,7 +119,11 @@ static int judge(const struct compile_request *r, const struct child *child,
   const char *words = buf_str(&res->out);
   size_t len = strlen(words);
   int rc;
-  if (res->end != CHILD_EXITED)
+  if (res->end == CHILD_CAPPED)
+    rc = error_set(err, LG_EBUILD,
+                   "%s is no C: the compiler says more than fits here",
+                   r->source);
+  else if (res->end != CHILD_EXITED)
     rc = error_set(err, LG_EHARNESS, "%s: the compiler %s", r->source,
                    buf_str(&how));
   else
