@@ -339,7 +339,9 @@ static const struct {
   enum ex_kind kind;
   const char *text;
 } hostile[] = {
-    // open, connect, exit_group, mmap
+    // fork, socket, open, connect, exit_group, mmap
+    {CALL("57", "0L", "0L") SAY, EX_PANIC, "refused"},
+    {CALL("41", "2L", "1L") SAY, EX_PANIC, "refused"},
     {CALL("2", "\"" REFERENCE "\"", "0L") SAY, EX_PANIC, "refused"},
     {CALL("2", "\"/etc/passwd\"", "0L") SAY, EX_PANIC, "refused"},
     {CALL("42", "0L", "a") SAY, EX_PANIC, "refused"},

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "graders/explore/confine.h"
 #include "graders/explore/search.h"
 #include "graders/explore/story.h"
 #include "labgen/base/alloc.h"
@@ -304,7 +305,7 @@ int main(int argc, char **argv)
   // Core files of a student's crash are of no use to anybody.
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   catch_signals();
-  if (run(&t, &err) < 0) {
+  if (confine(&err) < 0 || run(&t, &err) < 0) {
     fprintf(stderr, "%s\n", err.message);
     return error_exit_status(err.code);
   }
