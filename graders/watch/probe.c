@@ -381,6 +381,7 @@ static void count_obtainable(void)
 
   taken = 0;
   taken_count = 0;
+  watch_report.free_pages_then = watch_report.free_pages;
   for (int cpu = 0; cpu < NCPU; cpu++)
     while ((cpu == self || cpu >= WATCH_HARTS) && !broken() && take(cpu))
       ;

@@ -135,6 +135,7 @@ struct watch_report {
   // Taken from the allocator at the last Ctrl-P, and given back: what there
   // really was. -1: nothing was counted, since something else ran.
   long long obtainable_pages;
+  long long free_pages_then;  // free_pages when those were counted
   struct watch_traffic own;     // each CPU frees 32 pages and takes them again
   struct watch_traffic steal;   // 256 pages freed on CPU 1, taken on CPU 0
   struct watch_traffic robbed;  // CPU 1 takes one after CPU 0 stole one
