@@ -149,6 +149,7 @@ static enum policy_use use_of(const struct lab_submission *rules,
 static size_t compare(const struct course *c, const struct tree *was,
                       const struct tree *is, bool whole,
                       void (*visit)(struct policy *p, const struct course *c,
+                                    const char *path,
                                     const struct tree_file *old,
                                     const struct tree_file *new),
                       struct policy *p)
@@ -158,32 +159,34 @@ static size_t compare(const struct course *c, const struct tree *was,
     const struct tree_file *old = i < was->count ? &was->files[i] : NULL;
     const struct tree_file *new = k < is->count ? &is->files[k] : NULL;
     int order = !old ? 1 : !new ? -1 : strcmp(old->path, new->path);
-    const char *path = order > 0 ? is->files[k].path : was->files[i].path;
+    const struct tree_file *first = order > 0 ? new : old;
+    if (!first)
+      break;
     if (order < 0)
       new = NULL;
     if (order > 0)
       old = NULL;
     i += old != NULL;
     k += new != NULL;
-    if (is_handout(c, path) || (!new && !whole) ||
+    if (is_handout(c, first->path) || (!new && !whole) ||
         (old && new &&same_text(old->content, new->content)))
       continue;
     count++;
     if (visit)
-      visit(p, c, old, new);
+      visit(p, c, first->path, old, new);
   }
   return count;
 }
 
-static void add_file(struct policy *p, const struct course *c,
+static void add_file(struct policy *p, const struct course *c, const char *path,
                      const struct tree_file *old, const struct tree_file *new)
 {
   GROW(p->files, p->count, p->room);
   struct policy_file *f = &p->files[p->count++];
-  *f = (struct policy_file){.path = xstrdup(old ? old->path : new->path)};
+  *f = (struct policy_file){.path = xstrdup(path)};
   f->change = !old ? POLICY_ADDED : !new ? POLICY_REMOVED : POLICY_CHANGED;
   f->use = use_of(&c->lab.submission, f->path);
-  if (f->change == POLICY_CHANGED && is_c(f->path))
+  if (old && new &&is_c(path))
     describe_parts(old->content, new->content, &f->parts);
 }
 
