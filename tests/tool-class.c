@@ -124,7 +124,10 @@ int main(int argc, char **argv)
       .results = argv[2],
       .rubric = &rubric,
       .roster = &roster,
-      .marks = {&rubric, &course.lab.dates, &overrides, INT64_MAX / 2},
+      .marks = {.rubric = &rubric,
+                .dates = &course.lab.dates,
+                .overrides = &overrides,
+                .now_s = INT64_MAX / 2},
       .start = start,
       .reference = reference,
   };
