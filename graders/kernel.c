@@ -41,27 +41,36 @@ static void add_common(const char *dir, const struct stock *c, struct argv *ret)
   argv_addf(ret, "-I%s/kernel", c->dir);
 }
 
+// Compiles DIR/from to DIR/to with the course's options and `added`, which is
+// released.
+static int compile(const struct stock *c, const char *dir, const char *from,
+                   const char *to, struct argv *added, struct error *err)
+{
+  struct argv command = {0};
+  char *source = path_join(dir, from), *object = path_join(dir, to);
+
+  stock_compile_command(c, argv_list(added), source, object, &command);
+  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
+  argv_release(added);
+  argv_release(&command);
+  free(source);
+  free(object);
+  return rc;
+}
+
 // kalloc.c lies outside of kernel/, so that its riscv.h is the watchers'. Calls
 // at a function's end stay calls: the watchers tell by the return address whose
 // call it is.
 static int compile_student(const struct stock *c, const char *dir,
                            struct error *err)
 {
-  struct argv added = {0}, command = {0};
-  char *from = path_join(dir, "student/kalloc.c");
-  char *to = path_join(dir, "kalloc.o");
+  struct argv added = {0};
 
   add_common(dir, c, &added);
   argv_addf(&added, "-include%s/include/watched.h", c->watch);
   argv_addf(&added, "-ffile-prefix-map=%s/student=kernel", dir);
   argv_add(&added, "-fno-optimize-sibling-calls");
-  stock_compile_command(c, argv_list(&added), from, to, &command);
-  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
-  argv_release(&added);
-  argv_release(&command);
-  free(from);
-  free(to);
-  return rc;
+  return compile(c, dir, "student/kalloc.c", "kalloc.o", &added, err);
 }
 
 // What the explorer compiles for the host: the file as the kernel's compiler
@@ -69,41 +78,25 @@ static int compile_student(const struct stock *c, const char *dir,
 static int preprocess_student(const struct stock *c, const char *dir,
                               struct error *err)
 {
-  struct argv added = {0}, command = {0};
-  char *from = path_join(dir, "student/kalloc.c");
-  char *to = path_join(dir, "student/kalloc.i");
+  struct argv added = {0};
 
   argv_addf(&added, "-I%s/kernel", dir);
   argv_addf(&added, "-I%s/kernel", c->dir);
   argv_addf(&added, "-ffile-prefix-map=%s/student=kernel", dir);
   argv_add(&added, "-E");
-  stock_compile_command(c, argv_list(&added), from, to, &command);
-  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
-  argv_release(&added);
-  argv_release(&command);
-  free(from);
-  free(to);
-  return rc;
+  return compile(c, dir, "student/kalloc.c", "student/kalloc.i", &added, err);
 }
 
 static int compile_shared(const struct stock *c, const char *dir,
                           struct error *err)
 {
-  struct argv added = {0}, command = {0};
-  char *from = path_join(dir, SHARED_FILE);
-  char *to = path_join(dir, "proc.o");
+  struct argv added = {0};
 
   argv_addf(&added, "-I%s/kernel", dir);
   argv_addf(&added, "-I%s/kernel", c->dir);
   argv_addf(&added, "-ffile-prefix-map=%s=.", dir);
   argv_add(&added, STOCK_SHARED_OPTION);
-  stock_compile_command(c, argv_list(&added), from, to, &command);
-  int rc = tool_run(&(struct tool_run){c->dir, dir, c}, &command, NULL, err);
-  argv_release(&added);
-  argv_release(&command);
-  free(from);
-  free(to);
-  return rc;
+  return compile(c, dir, SHARED_FILE, "proc.o", &added, err);
 }
 
 // Links as the course does, with the student's objects in place of the
