@@ -201,7 +201,7 @@ const char *verdict_words(enum verdict v)
 
 // ---- kinds ---------------------------------------------------------------------------
 
-static bool asks_explorer(const struct check *c)
+bool check_asks_explorer(const struct check *c)
 {
   for (size_t i = 0; i < c->findings.count; i++)
     if (strncmp(c->findings.items[i], "explorer/", 9) == 0 ||
@@ -304,7 +304,7 @@ static enum verdict judge_ctrlp_sum(const struct check *c,
   if (add_findings(&c->findings, e, false, text) > 0)
     return VERDICT_FAIL;
   if (!e->watched.done || e->watched.harness || !e->reported ||
-      (asks_explorer(c) && !e->explored))
+      (check_asks_explorer(c) && !e->explored))
     return VERDICT_NOT_JUDGED;
   if (e->watched.verdict != BOOT_COMPLETED || !line->seen) {
     buf_addf(text, "the watched kernel did not come so far: it %s\n",
@@ -443,7 +443,7 @@ static enum verdict judge_findings(const struct check *c,
     buf_adds(text, "the watchers left no report\n");
     return VERDICT_NOT_JUDGED;
   }
-  if (asks_explorer(c) && !e->explored) {
+  if (check_asks_explorer(c) && !e->explored) {
     buf_adds(text, "the explorer was not done in time\n");
     return VERDICT_NOT_JUDGED;
   }

@@ -81,6 +81,9 @@ int rubric_read(const char *path, struct arena *arena, struct rubric *ret,
 // The check that is called `id`, borrowed, or NULL.
 const struct check *rubric_find(const struct rubric *rubric, const char *id);
 
+// Whether the check reads what the explorer finds.
+bool check_asks_explorer(const struct check *c);
+
 // Verdicts: number, words. Not reached: something before it ended the run. Not
 // judged: the harness or the host is at fault, and the run must be repeated.
 #define VERDICTS(X)                     \

@@ -43,15 +43,6 @@ struct run {
 
 // --- what the rubric asks for -----------------------------------------------
 
-static bool asks_explorer(const struct check *c)
-{
-  for (size_t i = 0; i < c->findings.count; i++)
-    if (strncmp(c->findings.items[i], "explorer/", 9) == 0 ||
-        strncmp(c->findings.items[i], "race/", 5) == 0)
-      return true;
-  return false;
-}
-
 // Which sources of evidence the rubric's checks ask for.
 static void choose_sources(const struct rubric *rubric, struct grader *g)
 {
@@ -63,7 +54,7 @@ static void choose_sources(const struct rubric *rubric, struct grader *g)
     g->watched = g->watched || c->kind == CHECK_CTRLP_SUM ||
                  clinic_asks_boots(c) || c->kind == CHECK_FINDINGS ||
                  c->kind == CHECK_TRAFFIC;
-    g->explore = g->explore || asks_explorer(c);
+    g->explore = g->explore || check_asks_explorer(c);
   }
 }
 
