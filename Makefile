@@ -42,7 +42,7 @@ CFLAGS := -O1 -g -fno-omit-frame-pointer \
   -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
 ifdef COVERAGE
-BUILD := $(if $(SANITIZE),build/san,build/cov)
+BUILD := build/$(if $(SANITIZE),san-)cov
 # Counters are not written before an exec: the child has limits of its own then.
 CFLAGS := $(if $(SANITIZE),$(CFLAGS),-O1 -g) --coverage \
   -fprofile-update=atomic -fno-builtin-execve -fno-builtin-execvp
@@ -204,18 +204,21 @@ $(FUZZERS): build/fuzz/%: build/fuzz/obj/tests/%.o \
 bootstrap:
 	./bootstrap.sh
 
-check: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(SUITES) $(KERNELS) $(GUESTS)
+# Tests install what is built, several at a time; so all of it is there first.
+INSTALLED := $(BUILD)/labgen $(BUILD)/labgen-explorer $(BUILD)/labgen.1 \
+  build/plugin.so
+check: $(INSTALLED) $(SUITES) $(KERNELS) $(GUESTS)
 	./tools/run-tests $(BUILD) $(JOBS) $(SUITES)
 
 # The tests that boot nothing.
-check-quick: $(BUILD)/labgen $(BUILD)/labgen-explorer build/plugin.so $(BUILD)/test-all $(KERNELS) $(GUESTS)
+check-quick: $(INSTALLED) $(BUILD)/test-all $(KERNELS) $(GUESTS)
 	./tools/run-tests $(BUILD) $(JOBS) $(BUILD)/test-all
 
 # Which lines the tests reach: of all tests, or with QUICK=1 of those that boot
 # nothing.
 coverage:
 	$(MAKE) COVERAGE=1 $(if $(QUICK),check-quick,check)
-	./tools/coverage $(if $(SANITIZE),build/san,build/cov)
+	./tools/coverage build/$(if $(SANITIZE),san-)cov
 
 demo: all $(BUILD)/tool-subject
 	./tools/demo $(BUILD)
@@ -312,9 +315,9 @@ COURSE_DATA := config.yaml templates solutions \
   $(wildcard graders/*.yaml graders/*.py) graders/watch \
   graders/instrumented graders/explore/rt
 $(BUILD)/labgen.1: docs/labgen.1.in tools/manpage $(BUILD)/labgen
-	$(Q)./tools/manpage $(BUILD)/labgen $< >$@.try && mv $@.try $@
+	$(Q)./tools/manpage $(BUILD)/labgen $< >$@.$$$$ && mv $@.$$$$ $@
 
-install-programs: $(PROGRAMS) $(BUILD)/labgen.1 build/plugin.so
+install-programs: $(INSTALLED)
 	install -d $(DEST)/bin $(DEST)/share/labgen $(DEST)/share/man/man1 \
 	  $(DEST)/share/bash-completion/completions \
 	  $(DEST)/share/zsh/site-functions

@@ -377,11 +377,13 @@ static void run_installed(const char *const *args)
 static void install(const char *target)
 {
   char *dest = xasprintf("DESTDIR=%s", base);
-  const char *sanitize = strstr(LABGEN_BUILD, "san") ? "SANITIZE=1" : "V=";
+  const char *sanitize = strstr(LABGEN_BUILD, "san") ? "SANITIZE=1" : "SANITIZE=";
+  const char *coverage = strstr(LABGEN_BUILD, "cov") ? "COVERAGE=1" : "COVERAGE=";
   RUN(NULL, NULL, "bwrap", "--dev-bind", "/", "/", "true");
   if (last.status != 0)
     cr_skip_test("bubblewrap is not allowed here: %s", buf_str(&last.out));
-  RUN(NULL, NULL, "make", "-s", target, dest, "PREFIX=/usr", sanitize);
+  RUN(NULL, NULL, "make", "-s", target, dest, "PREFIX=/usr", sanitize,
+      coverage);
   cr_assert_eq(last.status, 0, "%s", buf_str(&last.out));
   free(dest);
 }
