@@ -290,7 +290,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
   };
   char *folder = NULL, *socket = NULL;
   struct boot *boot = NULL;
-  int rc = guest_folder(&folder, err);
+  int rc = guest_folder(spec->memory_mib, &folder, err);
 
   if (rc == 0)
     rc = guest_open(spec->memory_mib, folder, &w.guest, err);

@@ -13,17 +13,17 @@
 #define GUEST_RAM 0x80000000UL
 
 struct guest {
-  char *path;  // owned; of the file, in memory (/dev/shm) where that is there
+  char *path;  // owned; of the file, in memory (/dev/shm) where there is room
   const unsigned char *bytes;
   size_t len;
   char *machine, *object;  // owned; values of QEMU's options
   const char *args[5];     // for struct boot_spec's `extra`
 };
 
-// Makes a folder for the files of one boot, in memory where there is such a
-// place, and removes those that killed processes left. The caller owns *ret and
-// removes the folder. LG_EIO.
-int guest_folder(char **ret, struct error *err);
+// Makes a folder for the files of one boot, in memory where there is room for
+// the guest's, and removes those that killed processes left. The caller owns
+// *ret and removes the folder. LG_EIO.
+int guest_folder(unsigned memory_mib, char **ret, struct error *err);
 
 // Makes the memory of a machine, in a folder (NULL: a place in memory).
 // LG_EHARNESS.

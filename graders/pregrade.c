@@ -284,6 +284,7 @@ struct judging {
   const struct pregrade_spec *spec;
   bool clinic;
   char **told;  // by check: the text that was told with it, owned; or NULL
+  bool told_explorer;
 };
 
 // Judges all checks, and keeps those that are judged on such a branch: the
@@ -346,6 +347,10 @@ static void on_evidence(void *arg, const struct evidence *so_far)
   struct check_result *results;
   size_t count = judge(j, so_far, &results);
 
+  if (so_far->explore_words.len > 0 && !j->told_explorer) {
+    j->told_explorer = true;
+    j->spec->on_explored(j->spec->arg, buf_str(&so_far->explore_words));
+  }
   tell_checks(j, results, count, false);
   check_results_release(results, count);
 }

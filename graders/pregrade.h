@@ -15,6 +15,9 @@ struct pregrade_spec {
   enum effort effort;
   // As in struct gather_spec.
   void (*on_progress)(void *arg, const char *doing);
+  // Called when the explorer is through, with what it ran and found, or why it
+  // did not.
+  void (*on_explored)(void *arg, const char *words);
   // Called once for each check, as soon as it is certain what comes of it;
   // `clinic` as below. May be NULL.
   void (*on_check)(void *arg, const struct check_result *result, bool clinic);

@@ -194,6 +194,14 @@ static void print_summary(const struct pregrade_result *r,
   buf_release(&names);
 }
 
+static void tell_explored(void *arg, const char *words)
+{
+  struct telling *t = arg;
+  progress_hide(t->progress);
+  print_lines("Explorer: ", words);
+  fflush(stdout);
+}
+
 // Prints a check while others are still being looked at.
 static void tell_check(void *arg, const struct check_result *r, bool clinic)
 {
@@ -286,6 +294,7 @@ static int run_checks(const struct public_lab *lab, const struct arguments *a,
                                .dir = a->dir,
                                .effort = a->effort,
                                .on_progress = tell,
+                               .on_explored = tell_explored,
                                .on_check = tell_check,
                                .on_more = tell_more,
                                .arg = &t};
@@ -293,7 +302,6 @@ static int run_checks(const struct public_lab *lab, const struct arguments *a,
   end_telling(&t);
   if (rc == 0) {
     print_summary(&r, a);
-    print_lines("Explorer: ", buf_str(&r.evidence.explore_words));
     print_lines("Note: ", buf_str(&r.notes));
     *ret_status = status_of(&r, a->effort);
   }

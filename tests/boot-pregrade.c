@@ -185,6 +185,17 @@ Test(pregrade, verdicts_are_those_that_staff_get)
 
 // ---- what a student sees -----------------------------------------------------
 
+Test(pregrade, the_explorers_word_comes_before_any_boot)
+{
+  char *folder = write_subject("reference");
+  RUN(NULL, NULL, LABGEN, "pregrade", "--quick", folder);
+  expect(0, "Explorer: Nothing found within bound 2 of these programs.");
+  const char *out = buf_str(&last.out), *boots = strstr(out, "labgen: boots");
+  cr_assert_not_null(boots);
+  cr_expect_lt(strstr(out, "Explorer: "), boots);
+  free(folder);
+}
+
 Test(pregrade, what_does_not_compile_is_shown_with_its_place)
 {
   char *folder = write_subject("start");
@@ -327,6 +338,22 @@ Test(pregrade, without_QEMU_nothing_is_held_against_anybody)
   cr_expect_null(strstr(buf_str(&last.out), "\nfail "));
   free(folder);
   free(bin);
+}
+
+// As in a container, which often has 64 MiB of shared memory.
+Test(pregrade, without_room_for_a_guest_in_shared_memory_the_disk_holds_it)
+{
+  char *folder = write_subject("start");
+  RUN(NULL, NULL, "bwrap", "--dev-bind", "/", "/", "true");
+  if (last.status != 0)
+    cr_skip_test("bubblewrap is not allowed here: %s", buf_str(&last.out));
+  RUN(NULL, NULL, "bwrap", "--dev-bind", "/", "/", "--size", "67108864",
+      "--tmpfs", "/dev/shm", LABGEN, "pregrade", "--quick", folder);
+  expect(1, "pass          5/5   boot");
+  RUN(NULL, NULL, "bwrap", "--dev-bind", "/", "/", "--size", "67108864",
+      "--tmpfs", "/dev/shm", LABGEN, "doctor");
+  expect(0, "could be better  shared memory  64 MiB free in /dev/shm");
+  free(folder);
 }
 
 Test(pregrade, locks_are_counted_beside_the_starts)
