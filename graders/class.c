@@ -101,35 +101,54 @@ void class_flags(const struct class_student *s, struct buf *ret)
 
 // --- files ------------------------------------------------------------------
 
-// Writes a file unless it is there with the same bytes.
-static int write_changed(const char *folder, const char *name,
+static int publish_bytes(struct publish *p, const char *name,
+                         const struct buf *text, struct error *err)
+{
+  const char *made = publish_begin(p, name);
+  int rc = file_write(made, buf_str(text), text->len, 0644, err);
+  int ended = publish_end(p, rc, err);
+  return rc ? rc : ended;
+}
+
+// Writes a file of the results unless it is there with the same bytes.
+static int write_changed(const struct class_spec *spec, const char *name,
                          const struct buf *text, struct error *err)
 {
   struct buf there = BUF_INIT;
-  char *path = path_join(folder, name);
+  char *path = path_join(spec->results, name);
   int rc = 0;
   if (file_read(path, text->len + 1, &there, NULL) != 0 ||
       there.len != text->len ||
       memcmp(buf_str(&there), buf_str(text), text->len) != 0)
-    rc = file_write_atomic(path, buf_str(text), text->len, 0644, err);
+    rc = publish_bytes(spec->publish, name, text, err);
   buf_release(&there);
   free(path);
   return rc;
 }
 
-static int write_student(const struct class_spec *spec, const char *folder,
+static int write_students(const struct class_spec *spec,
+                          const struct class_student *s, const char *file,
+                          const struct buf *text, struct error *err)
+{
+  char *name = path_join(s->student->id, file);
+  int rc = write_changed(spec, name, text, err);
+  free(name);
+  return rc;
+}
+
+static int write_student(const struct class_spec *spec,
                          const struct class_student *s,
                          const struct texts *formats, struct error *err)
 {
   struct buf text = BUF_INIT;
   record_format(s->record, &text);
-  int rc = write_changed(folder, "result.json", &text, err);
+  int rc = write_students(spec, s, "result.json", &text, err);
   for (size_t i = 0; i < COUNT(student_forms) && rc == 0; i++) {
     if (!is_wanted(formats, student_forms[i]->name))
       continue;
     buf_truncate(&text, 0);
     student_forms[i]->write(spec, s, &text);
-    rc = write_changed(folder, student_forms[i]->file, &text, err);
+    rc = write_students(spec, s, student_forms[i]->file, &text, err);
   }
   buf_release(&text);
   return rc;
@@ -200,7 +219,7 @@ static int add_student(struct class_report *reports, const struct student *one,
   if (record) {
     json_object_set_new(record, "copies", copies_of(reports[0].copies, one));
     marks_finish(&spec->marks, record, &s.marks);
-    rc = write_student(spec, folder, &s, formats, err);
+    rc = write_student(spec, &s, formats, err);
   }
   for (size_t i = 0; i < COUNT(forms); i++) {
     count(&reports[i], &s);
@@ -245,7 +264,7 @@ static int write_all(const struct class_spec *spec, const struct copies *copies,
     if (rc == 0 && is_wanted(formats, forms[i]->name)) {
       if (forms[i]->end)
         forms[i]->end(&reports[i]);
-      rc = write_changed(spec->results, forms[i]->file, &reports[i].text, err);
+      rc = write_changed(spec, forms[i]->file, &reports[i].text, err);
     }
     if (i == 0)
       *ret = reports[i].counts;
@@ -254,7 +273,7 @@ static int write_all(const struct class_spec *spec, const struct copies *copies,
     free(reports[i].checks);
     free(reports[i].histogram);
   }
-  return rc;
+  return rc ? rc : publish_flush(spec->publish, err);
 }
 
 // Before anybody has a clinic, no report speaks of it.

@@ -13,11 +13,13 @@
 #include "labgen/base/buf.h"
 #include "labgen/base/error.h"
 #include "labgen/lab/roster.h"
+#include "labgen/repo/publish.h"
 
 struct class_spec {
-  const char *title;    // of the lab
-  const char *id;       // of the lab
-  const char *results;  // folder with one of each student's id
+  const char *title;        // of the lab
+  const char *id;           // of the lab
+  const char *results;      // folder with one of each student's id
+  struct publish *publish;  // that has the folder
   const struct rubric *rubric;
   const struct roster *roster;
   const struct intake *intake;  // for what is nobody's; NULL: none
@@ -82,7 +84,8 @@ bool class_knows_format(const char *name);
 void class_format_names(struct buf *ret);
 
 // Writes all reports of the named forms (NULL: all), and brings "final" in every
-// result.json up to date. Files whose bytes do not change are left alone.
+// result.json up to date. Files whose bytes do not change are left alone; others
+// appear whole, many after one sync.
 // LG_EIO, LG_EHARNESS.
 int class_write(const struct class_spec *spec, const struct texts *formats,
                 struct class_counts *ret, struct error *err);

@@ -373,6 +373,7 @@ static int write_reports(struct run *r, struct error *err)
       .title = lab->title ? lab->title : lab->id,
       .id = lab->id,
       .results = s->results,
+      .publish = r->publish,
       .rubric = s->rubric,
       .roster = &s->course->roster,
       .intake = &r->result->intake,

@@ -106,6 +106,7 @@ int main(int argc, char **argv)
   struct roster roster = {0};
   struct list overrides = {0};
   struct class_counts counts;
+  struct publish *publish = NULL;
   struct error err = {0};
   char *from[64];
   size_t count = argc == 4 ? strtoul(argv[3], NULL, 10) : 0;
@@ -115,6 +116,8 @@ int main(int argc, char **argv)
   if (course_load("config.yaml", false, &course, &err) ||
       rubric_read(course.lab.rubric, &course.arena, &rubric, &err))
     die("the lab", &err);
+  if (publish_open(argv[2], &publish, &err))
+    die(argv[2], &err);
   make_class((const char *const *)from, found, argv[2], count, &roster);
   json_t *start = read_in(argv[1], "start.evidence.json");
   json_t *reference = read_in(argv[1], "reference.evidence.json");
@@ -122,6 +125,7 @@ int main(int argc, char **argv)
       .title = course.lab.title,
       .id = course.lab.id,
       .results = argv[2],
+      .publish = publish,
       .rubric = &rubric,
       .roster = &roster,
       .marks = {.rubric = &rubric,
@@ -138,6 +142,7 @@ int main(int argc, char **argv)
   getrusage(RUSAGE_SELF, &used);
   printf("%zu students: %.2f s, %ld KiB at most\n", count,
          (double)(clock_ms() - begin_ms) / 1000, used.ru_maxrss);
+  publish_close(publish);
   json_decref(start);
   json_decref(reference);
   course_release(&course);
