@@ -210,6 +210,11 @@ bool check_asks_explorer(const struct check *c)
   return false;
 }
 
+bool check_shows_tampering(const struct check *c)
+{
+  return c->kind == CHECK_OBJECT || c->kind == CHECK_WRITERS;
+}
+
 // Whether a finding is the one that SOURCE/KIND names.
 static bool is_named(const struct found *f, const char *name)
 {
@@ -256,16 +261,53 @@ static enum verdict judge_object(const struct check *c,
   return e->object_problems.len == 0 ? VERDICT_PASS : VERDICT_FAIL;
 }
 
+// Whether the boot shows nothing of the submission, for a reason that is not the
+// submission's.
+static bool was_not_booted(const struct boot_facts *f, const char *kernel,
+                           struct buf *text)
+{
+  if (f->done && !f->harness)
+    return false;
+  buf_addf(text, "the %s kernel was not booted: %s\n", kernel,
+           f->done ? buf_str(&f->detail) : "no boot was made");
+  return true;
+}
+
+// The same of what the watchers report.
+static bool was_not_watched(const struct evidence *e, struct buf *text)
+{
+  if (was_not_booted(&e->watched, "watched", text))
+    return true;
+  if (!e->reported)
+    buf_addf(text, "the watchers left no report; the watched kernel %s\n",
+             buf_str(&e->watched.detail));
+  return !e->reported;
+}
+
+static bool was_not_explored(const struct check *c, const struct evidence *e,
+                             struct buf *text)
+{
+  if (e->explored || !check_asks_explorer(c))
+    return false;
+  buf_adds(text, "the explorer was not done in time\n");
+  return true;
+}
+
+static void add_watched_end(const struct evidence *e, const char *before,
+                            struct buf *text)
+{
+  buf_addf(text, "the watched kernel did not come to %s: it %s\n", before,
+           buf_str(&e->watched.detail));
+}
+
 static enum verdict judge_boot(const struct check *c, const struct evidence *e,
                                struct buf *text)
 {
   const struct boot_facts *f = &e->plain;
 
   (void)c;
-  if (!f->done || f->harness) {
-    buf_addf(text, "the kernel was not booted: %s\n", buf_str(&f->detail));
+  if (was_not_booted(f, "plain", text))
     return VERDICT_NOT_JUDGED;
-  }
   if (f->works)
     return VERDICT_PASS;
   buf_addf(
@@ -282,7 +324,7 @@ static enum verdict judge_ctrlp_form(const struct check *c,
   const struct ctrlp_line *line = &e->plain.ctrlp;
 
   (void)c;
-  if (!e->plain.done || e->plain.harness)
+  if (was_not_booted(&e->plain, "plain", text))
     return VERDICT_NOT_JUDGED;
   if (line->complete && line->named)
     return VERDICT_PASS;
@@ -303,12 +345,10 @@ static enum verdict judge_ctrlp_sum(const struct check *c,
 
   if (add_findings(&c->findings, e, false, text) > 0)
     return VERDICT_FAIL;
-  if (!e->watched.done || e->watched.harness || !e->reported ||
-      (check_asks_explorer(c) && !e->explored))
+  if (was_not_watched(e, text) || was_not_explored(c, e, text))
     return VERDICT_NOT_JUDGED;
   if (e->watched.verdict != BOOT_COMPLETED || !line->seen) {
-    buf_addf(text, "the watched kernel did not come so far: it %s\n",
-             buf_str(&e->watched.detail));
+    add_watched_end(e, "the last Ctrl-P", text);
     return VERDICT_NOT_REACHED;
   }
   if (e->report.obtainable_pages < 0) {
@@ -390,7 +430,7 @@ static enum verdict judge_console(const struct check *c,
     buf_adds(text, "the programs that show it were not run\n");
     return VERDICT_NOT_REACHED;
   }
-  if (!f->done || f->harness)
+  if (was_not_booted(f, "plain", text))
     return VERDICT_NOT_JUDGED;
   if (run == NULL || !run->typed) {
     buf_addf(text, "the kernel %s before it was run\n", buf_str(&f->detail));
@@ -424,7 +464,8 @@ static enum verdict judge_writers(const struct check *c,
   buf_adds(text, buf_str(&e->watched.tampering));
   if (text->len > 0)
     return VERDICT_FAIL;
-  return e->plain.done && !e->plain.harness ? VERDICT_PASS : VERDICT_NOT_JUDGED;
+  return was_not_booted(&e->plain, "plain", text) ? VERDICT_NOT_JUDGED
+                                                  : VERDICT_PASS;
 }
 
 static enum verdict judge_findings(const struct check *c,
@@ -439,16 +480,13 @@ static enum verdict judge_findings(const struct check *c,
     buf_adds(text, buf_str(&e->watched.hang));
     return VERDICT_FAIL;
   }
-  if (!e->watched.done || e->watched.harness || !e->reported) {
-    buf_adds(text, "the watchers left no report\n");
+  if (was_not_watched(e, text) || was_not_explored(c, e, text))
     return VERDICT_NOT_JUDGED;
-  }
-  if (check_asks_explorer(c) && !e->explored) {
-    buf_adds(text, "the explorer was not done in time\n");
-    return VERDICT_NOT_JUDGED;
-  }
+  if (e->report.phase >= WATCH_STORM)
+    return VERDICT_PASS;
   // What ended the probe before its end is a finding of another check.
-  return e->report.phase >= WATCH_STORM ? VERDICT_PASS : VERDICT_NOT_REACHED;
+  add_watched_end(e, "the end of the watchers' probe", text);
+  return VERDICT_NOT_REACHED;
 }
 
 static const struct watch_traffic *traffic_of(const struct evidence *e,
@@ -477,14 +515,16 @@ static enum verdict judge_traffic(const struct check *c,
 {
   enum verdict verdict = VERDICT_PASS;
 
-  if (!e->watched.done || e->watched.harness || !e->reported)
+  if (was_not_watched(e, text))
     return VERDICT_NOT_JUDGED;
   for (size_t i = 0; i < c->limits.count; i++) {
     const struct traffic_limit *limit =
         LIST_AT(c->limits, struct traffic_limit, i);
     double measured = traffic_measured(e, limit);
-    if (measured < 0)
+    if (measured < 0) {
+      add_watched_end(e, "the part in which calls are counted", text);
       return VERDICT_NOT_REACHED;
+    }
     if (measured <= (double)limit->most)
       continue;
     buf_addf(text, "%s: %s %.0f in 100 calls; at most %ld is expected\n",

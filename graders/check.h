@@ -84,6 +84,9 @@ const struct check *rubric_find(const struct rubric *rubric, const char *id);
 // Whether the check reads what the explorer finds.
 bool check_asks_explorer(const struct check *c);
 
+// Whether a failure of the check may be an attempt on the grader.
+bool check_shows_tampering(const struct check *c);
+
 // Verdicts: number, words. Not reached: something before it ended the run. Not
 // judged: the harness or the host is at fault, and the run must be repeated.
 #define VERDICTS(X)                     \
@@ -104,8 +107,8 @@ struct check_result {
   const struct check *check;  // borrowed
   enum verdict verdict;
   long marks;
-  // What was seen, a line each. Where the verdict is a failure there is at
-  // least one. Bytes of the guest may be in it: hostile.
+  // What was seen, a line each. Where the verdict is no pass there is at least
+  // one. Bytes of the guest may be in it: hostile.
   struct buf text;
 };
 

@@ -284,7 +284,7 @@ static void report_tampering(const struct judging *j,
 {
   for (size_t i = 0; i < count; i++) {
     const struct check_result *r = &results[i];
-    if (r->check->kind == CHECK_OBJECT && r->verdict == VERDICT_FAIL)
+    if (check_shows_tampering(r->check) && r->verdict == VERDICT_FAIL)
       add_lines(&j->clinic->staff, j->k, buf_str(&r->text));
   }
 }
@@ -431,8 +431,11 @@ static int judge_kernel(struct judging *j, struct error *err)
   int rc = put_together(j, err);
   if (rc == 0 && k->changed && j->spec->gather->plain)
     rc = boot_kernel(j, err);
-  if (k->verdicts[CLINIC_GONE] == VERDICT_NOT_JUDGED)
+  if (k->verdicts[CLINIC_GONE] == VERDICT_NOT_JUDGED) {
     k->verdicts[CLINIC_UNBROKEN] = VERDICT_NOT_JUDGED;
+    buf_adds(&k->texts[CLINIC_UNBROKEN],
+             "whether the mistake is gone was not judged\n");
+  }
   if (k->verdicts[CLINIC_UNBROKEN] == VERDICT_NOT_REACHED)
     buf_adds(&k->texts[CLINIC_UNBROKEN],
              "it counts once the mistake is gone\n");

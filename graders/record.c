@@ -182,8 +182,7 @@ static json_t *held_json(const struct record_parts *p)
 {
   struct buf text = BUF_INIT;
   for (size_t i = 0; i < p->result_count; i++) {
-    int kind = p->results[i].check->kind;
-    if ((kind == CHECK_OBJECT || kind == CHECK_WRITERS) &&
+    if (check_shows_tampering(p->results[i].check) &&
         p->results[i].verdict == VERDICT_FAIL)
       buf_adds(&text, buf_str(&p->results[i].text));
   }

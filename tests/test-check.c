@@ -184,10 +184,10 @@ Test(check, a_fault_of_the_harness_is_never_the_students)
     expect(e, "invariant-pages", VERDICT_PASS, "");
     e = good();
     e.watched.harness = true;
-    expect(e, "invariant-lost-pages", VERDICT_NOT_JUDGED, "no report");
+    expect(e, "invariant-lost-pages", VERDICT_NOT_JUDGED, "not booted");
     e = good();
     e.watched.harness = true;
-    expect(e, "traffic-remote", VERDICT_NOT_JUDGED, "");
+    expect(e, "traffic-remote", VERDICT_NOT_JUDGED, "'invariant-lock-setup'");
   }
 }
 
@@ -270,7 +270,14 @@ Test(check, a_probe_that_ended_early_reaches_nothing)
 {
   struct evidence e = good();
   e.report.phase = WATCH_PAIRS;
-  expect(e, "invariant-contents", VERDICT_NOT_REACHED, "");
+  e.watched.verdict = BOOT_PANICKED;
+  buf_adds(&e.watched.detail, "panicked: kerneltrap");
+  expect(e, "invariant-contents", VERDICT_NOT_REACHED,
+         "the end of the watchers' probe: it panicked: kerneltrap");
+  e = good();
+  e.report.phase = WATCH_PAIRS;
+  e.report.own.calls = 0;
+  expect(e, "traffic-shared", VERDICT_NOT_REACHED, "'invariant-lock-setup'");
 }
 
 Test(check, traffic_is_held_to_its_limit_and_not_below_it)
@@ -424,6 +431,116 @@ Test(check, who_writes_to_the_console_forfeits_what_the_console_shows)
 Test(check, printed_counts_stand_beside_what_there_was)
 {
   expect(good(), "ctrlp-sum", VERDICT_PASS, "add up to 8, and 8 pages are");
+}
+
+// Ways in which evidence is bad or lacks something.
+static void no_build(struct evidence *e)
+{
+  e->built = false;
+  buf_adds(&e->build_words, "kalloc.c:3: error: expected ';'\n");
+}
+
+static void no_plain_boot(struct evidence *e)
+{
+  e->plain.done = false;
+}
+
+static void plain_fault(struct evidence *e)
+{
+  e->plain.harness = true;
+}
+
+static void plain_stopped(struct evidence *e)
+{
+  e->plain.shell = e->plain.works = false;
+  e->plain.verdict = BOOT_STOPPED;
+}
+
+static void plain_forms(struct evidence *e)
+{
+  e->plain.ctrlp.complete = e->watched.ctrlp.seen = false;
+}
+
+static void plain_not_run(struct evidence *e)
+{
+  e->effort = EFFORT_FULL;
+}
+
+static void no_watched_boot(struct evidence *e)
+{
+  e->watched.done = false;
+}
+
+static void watched_fault(struct evidence *e)
+{
+  e->watched.harness = true;
+}
+
+static void no_report(struct evidence *e)
+{
+  e->reported = false;
+}
+
+static void early_end(struct evidence *e)
+{
+  e->report.phase = WATCH_DRAIN;
+  e->report.own.calls = 0;
+  e->watched.verdict = BOOT_HUNG;
+}
+
+static void no_calls(struct evidence *e)
+{
+  e->report.steal.calls = 0;
+}
+
+static void never_quiet(struct evidence *e)
+{
+  e->report.obtainable_pages = -1;
+}
+
+static void not_explored(struct evidence *e)
+{
+  e->explored = false;
+}
+
+static void a_race(struct evidence *e)
+{
+  add_finding(e, "race", "deadlock", false);
+}
+
+static void tampering(struct evidence *e)
+{
+  buf_adds(&e->plain.tampering, "it wrote\n");
+  e->report.own.shared = 100;
+}
+
+Test(check, whatever_is_no_pass_and_every_mark_lost_has_words_and_a_hint)
+{
+  static void (*const spoil[])(struct evidence *) = {
+      no_build,      no_plain_boot,   plain_fault,   plain_stopped, plain_forms,
+      plain_not_run, no_watched_boot, watched_fault, no_report,     early_end,
+      no_calls,      never_quiet,     not_explored,  a_race,        tampering};
+  size_t lost = 0;
+
+  for (size_t i = 0; i < sizeof spoil / sizeof *spoil; i++) {
+    struct check_result *results;
+    struct evidence e = good();
+    spoil[i](&e);
+    rubric_judge(&rubric, &e, &results);
+    size_t before = lost;
+    for (size_t c = 0; c < rubric.checks.count; c++) {
+      const struct check_result *r = &results[c];
+      if (r->verdict == VERDICT_PASS && r->marks == r->check->marks)
+        continue;
+      lost++;
+      cr_expect_gt(r->text.len, 1, "%s, spoilt by %zu: %s", r->check->id, i,
+                   verdict_words(r->verdict));
+      cr_expect(r->check->hint && *r->check->hint, "%s", r->check->id);
+    }
+    cr_expect_gt(lost, before, "%zu spoils nothing", i);
+    check_results_release(results, rubric.checks.count);
+    evidence_release(&e);
+  }
 }
 
 static void expect_error(const char *text, const char *words)
