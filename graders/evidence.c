@@ -58,8 +58,10 @@ struct watching {
   unsigned ticks;         // of the guest, as they were last seen
   unsigned idle_ticks;    // since the last line
   bool idle, hung;
-  struct boot_facts *facts;
+  struct evidence *evidence;
+  struct boot_facts *facts;  // of it: this boot's
   struct watch_report *report;
+  unsigned told_findings;
 };
 
 static void read_report(const struct watching *w)
@@ -71,6 +73,16 @@ static void read_report(const struct watching *w)
       r.magic == WATCH_MAGIC && r.size_bytes == sizeof r &&
       r.finding_count <= WATCH_FINDINGS && r.lock_count <= WATCH_LOCKS)
     *w->report = r;
+}
+
+// Takes away all but the first `count`.
+static void drop_findings(struct evidence *e, size_t count)
+{
+  while (e->finding_count > count) {
+    struct found *f = &e->findings[--e->finding_count];
+    free(f->text);
+    free(f->function);
+  }
 }
 
 static bool report_has(const struct watch_report *r, enum watch_kind kind)
@@ -85,6 +97,28 @@ static void tell(const struct gather_spec *spec, const char *doing)
 {
   if (spec->on_progress != NULL)
     spec->on_progress(spec->arg, doing);
+}
+
+static void tell_evidence(const struct gather_spec *spec,
+                          const struct evidence *e)
+{
+  if (spec->on_evidence != NULL)
+    spec->on_evidence(spec->arg, e);
+}
+
+// Tells what the watchers have found while the boot goes on. It becomes evidence
+// at the end, when it is known how often it came.
+static void tell_findings(struct watching *w)
+{
+  struct evidence *e = w->evidence;
+  size_t before = e->finding_count;
+
+  if (w->report->finding_count == w->told_findings)
+    return;
+  w->told_findings = w->report->finding_count;
+  evidence_add_report(e, w->symbols);
+  tell_evidence(w->spec, e);
+  drop_findings(e, before);
 }
 
 // Says which program is running: the last that was typed.
@@ -175,6 +209,7 @@ static void on_round(void *arg, struct boot *boot)
   }
   tell_program(w);
   read_report(w);
+  tell_findings(w);
   if (report_has(w->report, WATCH_CIRCULAR_WAIT) ||
       counted_circle(&w->counted)) {
     w->hung = true;
@@ -275,18 +310,20 @@ static double cpu_limit(double start_s)
 
 static int boot_kernel(const struct gather_spec *spec, const char *kernel,
                        const struct binary *symbols, double cpu_s,
-                       enum effort effort, struct boot_facts *facts,
-                       struct watch_report *report, struct error *err)
+                       enum effort effort, struct evidence *e,
+                       struct boot_facts *facts, struct error *err)
 {
   const struct object_symbol *at = object_find(symbols, "watch_report");
+  struct watch_report none = {0};  // of the plain kernel
   struct watching w = {
       .kernel = kernel,
       .symbols = symbols,
       .report_at = at != NULL ? at->value : 0,
       .spec = spec,
       .cpu_limit_s = cpu_limit(cpu_s),
+      .evidence = e,
       .facts = facts,
-      .report = report,
+      .report = at != NULL ? &e->report : &none,
   };
   char *folder = NULL, *socket = NULL;
   struct boot *boot = NULL;
@@ -460,7 +497,7 @@ static int boot_watched(const struct gather_spec *spec,
 
   if (rc == 0)
     rc = boot_kernel(spec, pair->watched, &symbols, spec->watched_cpu_s,
-                     EFFORT_QUICK, &e->watched, &e->report, err);
+                     EFFORT_QUICK, e, &e->watched, err);
   if (rc == 0) {
     e->reported = e->report.magic == WATCH_MAGIC;
     evidence_add_report(e, &symbols);
@@ -474,23 +511,15 @@ static int boot_plain(const struct gather_spec *spec,
                       struct error *err)
 {
   struct binary symbols = {0};
-  struct watch_report none = {0};
   char *kernel = counted_kernel(spec->stock, pair);
   int rc = object_read(kernel, &symbols, err);
 
   if (rc == 0)
     rc = boot_kernel(spec, kernel, &symbols, spec->plain_cpu_s, spec->effort,
-                     &e->plain, &none, err);
+                     e, &e->plain, err);
   object_release(&symbols);
   free(kernel);
   return rc;
-}
-
-static void tell_evidence(const struct gather_spec *spec,
-                          const struct evidence *e)
-{
-  if (spec->on_evidence != NULL)
-    spec->on_evidence(spec->arg, e);
 }
 
 // What takes least comes first.
@@ -568,10 +597,7 @@ void evidence_release(struct evidence *e)
   buf_release(&e->explore_words);
   release_boot(&e->plain);
   release_boot(&e->watched);
-  for (size_t i = 0; i < e->finding_count; i++) {
-    free(e->findings[i].text);
-    free(e->findings[i].function);
-  }
+  drop_findings(e, 0);
   free(e->findings);
   *e = (struct evidence){0};
 }

@@ -321,15 +321,26 @@ static void tell_checks(struct judging *j, const struct check_result *results,
   }
 }
 
+// Whether a line was told, were it with another number of times at its end.
+static bool was_told(const char *told, const char *line, size_t len)
+{
+  static const char times[] = " times)";
+  size_t end = sizeof times - 1;
+
+  if (len > end && memcmp(line + len - end, times, end) == 0)
+    while (len > 0 && line[--len] != '(')
+      ;
+  return memmem(told, strlen(told), line, len) != NULL;
+}
+
 static void tell_more(struct judging *j, const struct check_result *results,
                       size_t count)
 {
   for (size_t i = 0; i < count && j->spec->on_check != NULL; i++) {
     struct buf more = BUF_INIT;
     for (const char *at = buf_str(&results[i].text); *at != '\0';) {
-      size_t len = strcspn(at, "\n"), trimmed = len;
-      const char *line = trim(at, &trimmed);
-      if (!has_line(j->told[i], line, trimmed)) {
+      size_t len = strcspn(at, "\n");
+      if (!was_told(j->told[i], at, len)) {
         buf_add(&more, at, len);
         buf_addc(&more, '\n');
       }

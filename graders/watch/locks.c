@@ -63,7 +63,7 @@ void watch_find(enum watch_kind kind, uint64 pc, uint64 a, uint64 b, uint64 c)
     if (f->count++ == 0)
       *f = (struct watch_finding){kind, 1, r->phase, r_tp(), pc, a, b, c};
     if (i == r->finding_count)
-      r->finding_count++;
+      __atomic_store_n(&r->finding_count, i + 1, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&find_lock, 0, __ATOMIC_RELEASE);
   watch_restore(before);
