@@ -333,12 +333,14 @@ static int run(int argc, char **argv)
   int status = parse(argc, argv, &a);
   if (status)
     return status;
-  int rc = file_exists(a.dir)
+  char *inside = path_join(a.dir, ".");  // which no file has
+  int rc = file_exists(inside)
                ? public_find(a.lab_file, &lab, &err)
                : error_set(&err, LG_ENOTFOUND, "%s: no such folder", a.dir);
   if (rc == 0)
     rc = a.locks ? show_locks(&lab, &a, &err)
                  : run_checks(&lab, &a, &status, &err);
+  free(inside);
   public_release(&lab);
   if (rc)
     status = command_failed(&err);

@@ -373,6 +373,8 @@ Test(pregrade, wrong_use_is_told_from_a_failed_check)
   expect(2, "unknown option --fulll");
   RUN(NULL, NULL, LABGEN, "pregrade", "/nonexistent");
   expect(2, "/nonexistent: no such folder");
+  RUN(NULL, NULL, LABGEN, "pregrade", "README.md");
+  expect(2, "README.md: no such folder");
   RUN(NULL, NULL, LABGEN, "pregrade", "a", "b");
   expect(2, "one folder at a time");
   RUN(NULL, NULL, LABGEN, "pregrade", base);
