@@ -232,7 +232,7 @@ Test(explore_print, lines_of_a_text_table_are_equally_long)
   stories_release(&all);
 }
 
-Test(explore_print, nothing_found_names_the_bound_and_what_was_left_out)
+Test(explore_print, what_was_explored_is_said_with_what_was_left_out)
 {
   struct story_coverage done = {.program = "p", .complete = {1, 1, 1}};
   struct story_coverage open = {.program = "q", .complete = {1, 1, 0}};
@@ -253,5 +253,12 @@ Test(explore_print, nothing_found_names_the_bound_and_what_was_left_out)
   print_coverage(&s, 2, PRINT_TEXT, &b);
   cr_assert_not_null(strstr(buf_str(&b), "Not finished, nothing found yet"));
   cr_assert_not_null(strstr(buf_str(&b), "not judged"));
+  buf_truncate(&b, 0);
+  struct story found[] = {{.kind = EX_DEADLOCK}, {.kind = EX_LOST}};
+  s.finding = found;
+  s.findings = 2;
+  print_coverage(&s, 2, PRINT_TEXT, &b);
+  cr_assert_not_null(strstr(buf_str(&b), "2 findings: deadlock, page-lost. "));
+  cr_assert_null(strstr(buf_str(&b), "nothing found"));
   buf_release(&b);
 }

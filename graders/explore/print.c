@@ -352,6 +352,12 @@ void print_coverage(const struct stories *s, int bound,
   if (s->findings == 0)
     buf_addf(&text, "%s within bound %d of these programs. ",
              cut ? "Not finished, nothing found yet" : "Nothing found", bound);
+  else
+    buf_addf(&text, "%zu finding%s: ", s->findings,
+             s->findings == 1 ? "" : "s");
+  for (size_t i = 0; i < s->findings; i++)
+    buf_addf(&text, "%s%s", ex_kind_name(s->finding[i].kind),
+             i + 1 < s->findings ? ", " : ". ");
   buf_addf(&text,
            "%lu schedules of %zu programs were run, with at most %d "
            "preemption%s each.",
