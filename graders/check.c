@@ -168,6 +168,8 @@ static const struct field rubric_fields[] = {
           .doc = "designs that labgen verify proves the checks on"),
     FIELD(struct rubric, start_fails, FIELD_TEXTS,
           .doc = "checks that the start must fail"),
+    FIELD(struct rubric, start_notes, FIELD_TEXTS,
+          .doc = "what the explorer must note of the start"),
     FIELD(struct rubric, programs, FIELD_STRUCTS, .sub = &program_schema,
           .doc = "the programs that the boots run, in their order"),
     FIELD(struct rubric, checks, FIELD_STRUCTS, .required = true,

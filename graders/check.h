@@ -68,6 +68,7 @@ struct rubric {
   struct object_rules object;
   const char *designs;       // folder of other designs
   struct texts start_fails;  // checks that the start must fail
+  struct texts start_notes;  // what the explorer must note of it
   struct list programs;      // struct program
   struct list checks;        // struct check
 };

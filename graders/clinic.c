@@ -230,9 +230,8 @@ static enum verdict judge_gone(const struct clinic_kernel *k,
   }
   for (size_t i = 0; i < k->evidence.finding_count; i++) {
     const struct found *f = &k->evidence.findings[i];
-    bool explorer =
-        strcmp(f->source, "explorer") == 0 || strcmp(f->source, "race") == 0;
-    if (f->note || !explorer || !names(&bug->explore.findings, f->kind))
+    if (f->note || !found_by_explorer(f) ||
+        !names(&bug->explore.findings, f->kind))
       continue;
     buf_addf(text, "the explorer still finds: %s\n", f->text);
     verdict = VERDICT_FAIL;

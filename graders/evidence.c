@@ -447,6 +447,11 @@ static void add_story(struct evidence *e, const struct explore_result *r,
   };
 }
 
+bool found_by_explorer(const struct found *f)
+{
+  return strcmp(f->source, "explorer") == 0 || strcmp(f->source, "race") == 0;
+}
+
 // Findings of the explorer count when their trace repeats; notes never do.
 static int explore_student(const struct gather_spec *spec,
                            const struct kernel_pair *pair, struct evidence *e,
@@ -469,7 +474,7 @@ static int explore_student(const struct gather_spec *spec,
   if (rc == LG_EBUILD || rc == LG_EINPUT) {
     // It needs something that the explorer does not model.
     buf_adds(&e->explore_words, words.message);
-    e->explored = true;
+    e->explored = e->explore_refused = true;
     rc = 0;
   } else if (rc != 0) {
     rc = error_set(err, rc, "%s", words.message ? words.message : "");

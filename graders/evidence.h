@@ -71,11 +71,15 @@ struct evidence {
   bool reported;   // the watchers' report was there
   struct watch_report report;
   bool explored;             // as far as its bound
+  bool explore_refused;      // it needs something that the explorer lacks
   struct buf explore_words;  // what was run of it, or why it was not
   enum effort effort;        // what the plain kernel was asked to do
   struct found *findings;    // owned
   size_t finding_count, finding_room;
 };
+
+// Whether it comes from the explorer, which finds the same each time.
+bool found_by_explorer(const struct found *f);
 
 // Adds the watchers' findings of e->report. `kernel` names functions.
 void evidence_add_report(struct evidence *e, const struct binary *kernel);

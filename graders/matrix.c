@@ -111,6 +111,28 @@ static size_t add_changing_marks(const struct verify_result *v, size_t subject,
   return 1;
 }
 
+// What the explorer said in each trial; the caller frees the array alone.
+static const struct explore_said **said_in_trials(const struct verify_result *v,
+                                                  size_t subject)
+{
+  const struct explore_said **runs =
+      xcalloc((size_t)v->boots + 1, sizeof *runs);
+  for (int boot = 0; boot < v->boots; boot++)
+    runs[boot] = &v->trials[subject][boot].said;
+  return runs;
+}
+
+// What differs from the subject's explore claim.
+static size_t add_explorer(const struct verify_result *v, size_t subject,
+                           struct buf *ret)
+{
+  const struct explore_said **runs = said_in_trials(v, subject);
+  size_t count =
+      claim_differences(&v->subjects->items[subject], runs, v->boots, ret);
+  free(runs);
+  return count;
+}
+
 size_t verify_differences(const struct verify_result *v, struct buf *ret)
 {
   size_t count = 0;
@@ -121,6 +143,7 @@ size_t verify_differences(const struct verify_result *v, struct buf *ret)
     const char *id = v->subjects->items[s].id;
     count += add_unknown_checks(v, s, ret);
     count += add_changing_marks(v, s, ret);
+    count += add_explorer(v, s, ret);
     for (size_t c = 0; c < v->rubric->checks.count; c++) {
       int failed = verify_count(v, s, c, VERDICT_FAIL);
       int unjudged = verify_count(v, s, c, VERDICT_NOT_JUDGED);
@@ -223,6 +246,26 @@ static char *cell(const struct verify_result *v, size_t subject, size_t check)
   return buf_detach(&b);
 }
 
+// Calls `add` for every finding, or every note, of the explorer that some trial
+// of a subject has.
+static void each_said(const struct verify_result *v, size_t subject, bool note,
+                      void (*add)(void *arg, enum ex_kind kind, int times),
+                      void *arg)
+{
+  const struct explore_said **runs = said_in_trials(v, subject);
+  for (int kind = 0; kind < EX_KIND_COUNT; kind++) {
+    int times = said_count(runs, v->boots, (enum ex_kind)kind, note);
+    if (times > 0)
+      add(arg, (enum ex_kind)kind, times);
+  }
+  free(runs);
+}
+
+static void add_said_word(void *arg, enum ex_kind kind, int times)
+{
+  buf_addf(arg, " %s %d", ex_kind_name(kind), times);
+}
+
 // "100", "95 to 100", or "?" when no trial was judged.
 static char *marks_words(const struct verify_result *v, size_t subject)
 {
@@ -273,6 +316,11 @@ void verify_text(const struct verify_result *v, struct buf *ret)
         buf_addf(ret, "  %s %s", check_at(v, c)->id, words);
       free(words);
     }
+    struct buf said = BUF_INIT;
+    each_said(v, s, false, add_said_word, &said);
+    if (said.len > 0)
+      buf_addf(ret, "  explorer:%s", buf_str(&said));
+    buf_release(&said);
     add_naming(v, s, ret);
     buf_addc(ret, '\n');
   }
@@ -303,6 +351,28 @@ static void add_html(struct buf *b, const char *text)
   buf_add_html(b, text, strlen(text));
 }
 
+// The cell of what the explorer says: findings in it, notes in its title.
+static void add_explorer_cell(const struct verify_result *v, size_t s,
+                              struct buf *b)
+{
+  struct buf words = BUF_INIT, title = BUF_INIT;
+  bool claims = v->subjects->items[s].explore.findings.count > 0;
+
+  bool wrong = add_explorer(v, s, &title) > 0;
+  buf_adds(&title, "notes:");
+  each_said(v, s, true, add_said_word, &title);
+  each_said(v, s, false, add_said_word, &words);
+  buf_addf(b, "<td class=\"%s\" title=\"",
+           wrong    ? "wrong"
+           : claims ? "killed"
+                    : "ok");
+  add_html(b, buf_str(&title));
+  buf_adds(b, "\">");
+  add_html(b, buf_str(&words));
+  buf_release(&words);
+  buf_release(&title);
+}
+
 static void add_row(const struct verify_result *v, size_t s, struct buf *b)
 {
   const struct subject *subject = &v->subjects->items[s];
@@ -327,6 +397,7 @@ static void add_row(const struct verify_result *v, size_t s, struct buf *b)
     buf_release(&example);
     free(words);
   }
+  add_explorer_cell(v, s, b);
   buf_addc(b, '\n');
 }
 
@@ -346,7 +417,7 @@ void verify_html(const struct verify_result *v, struct buf *ret)
            "<th>marks");
   for (size_t c = 0; c < v->rubric->checks.count; c++)
     buf_addf(ret, "<th><span>%s</span>", check_at(v, c)->id);
-  buf_addc(ret, '\n');
+  buf_adds(ret, "<th>explorer\n");
   for (size_t s = 0; s < v->subjects->count; s++)
     if (v->trials[s] != NULL)
       add_row(v, s, ret);
@@ -379,6 +450,24 @@ static void add_json_limit(const struct verify_result *v, size_t check,
   json_array_append_new(arg, one);
 }
 
+static void add_json_times(void *arg, enum ex_kind kind, int times)
+{
+  json_object_set_new(arg, ex_kind_name(kind), json_integer(times));
+}
+
+static json_t *json_explorer(const struct verify_result *v, size_t s)
+{
+  const struct explore_said **runs = said_in_trials(v, s);
+  json_t *findings = json_object(), *notes = json_object();
+  int explored = said_explored(runs, v->boots);
+
+  free(runs);
+  each_said(v, s, false, add_json_times, findings);
+  each_said(v, s, true, add_json_times, notes);
+  return json_pack("{s:i, s:o, s:o}", "explored", explored, "findings",
+                   findings, "notes", notes);
+}
+
 static json_t *json_subject(const struct verify_result *v, size_t s)
 {
   const struct subject *subject = &v->subjects->items[s];
@@ -397,9 +486,10 @@ static json_t *json_subject(const struct verify_result *v, size_t s)
   }
   for (int boot = 0; boot < v->boots; boot++)
     json_array_append_new(marks, json_integer(v->trials[s][boot].marks));
-  return json_pack("{s:s, s:s, s:o, s:i, s:o}", "id", subject->id, "kind",
+  return json_pack("{s:s, s:s, s:o, s:i, s:o, s:o}", "id", subject->id, "kind",
                    subject_kind_name(subject->kind), "marks", marks,
-                   "not judged", verify_unjudged(v, s), "checks", checks);
+                   "not judged", verify_unjudged(v, s), "checks", checks,
+                   "explorer", json_explorer(v, s));
 }
 
 void verify_json(const struct verify_result *v, struct buf *ret)

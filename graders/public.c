@@ -80,7 +80,7 @@ static int hide(struct rubric *rubric, struct error *err)
       checks[kept++] = checks[i];
   rubric->checks.count = kept;
   rubric->designs = NULL;
-  rubric->start_fails = (struct texts){0};
+  rubric->start_fails = rubric->start_notes = (struct texts){0};
   return 0;
 }
 

@@ -75,14 +75,15 @@ const char *subject_kind_name(enum subject_kind kind)
   return names[kind];
 }
 
-static struct subject *add(struct subjects *s, const char *id,
-                           const char *title, enum subject_kind kind,
-                           const struct tree *tree, struct texts fails)
+static struct subject *add(struct subjects *s, const struct place *at,
+                           const char *id, const char *title,
+                           enum subject_kind kind, const struct tree *tree,
+                           struct texts fails)
 {
   GROW(s->items, s->count, s->room);
   struct subject *new = &s->items[s->count++];
-  *new =
-      (struct subject){.id = id, .title = title, .kind = kind, .fails = fails};
+  *new = (struct subject){
+      .at = *at, .id = id, .title = title, .kind = kind, .fails = fails};
   tree_copy(&new->tree, tree);
   return new;
 }
@@ -115,7 +116,7 @@ static int add_design(void *arg, const char *name, struct error *err)
   char *path = path_join(r->folder, name);
   int rc = schema_read_file(&design_schema, path, &r->subjects->arena, &d, err);
   if (rc == 0) {
-    struct subject *s = add(r->subjects, d.id, d.title,
+    struct subject *s = add(r->subjects, &d.at, d.id, d.title,
                             d.kind == 0 ? SUBJECT_CORRECT : SUBJECT_WASTEFUL,
                             course_reference(r->course), d.checks);
     s->explore = d.explore;
@@ -134,24 +135,21 @@ static int by_kind(const void *a, const void *b)
                             : strcmp(x->id, y->id);
 }
 
-int subjects_make(const struct course *course, const char *designs,
-                  const struct texts *start_fails, struct subjects *ret,
-                  struct error *err)
+int subjects_make(const struct course *course, const struct rubric *rubric,
+                  struct subjects *ret, struct error *err)
 {
   struct subjects s = {0};
-  struct reading reading = {course, designs, &s};
+  struct reading reading = {course, rubric->designs, &s};
 
-  // One list for all: whoever allocates takes a lock that others take.
-  static const char *start_notes[] = {"remote-allocations"};
-  add(&s, "start", "What students start from", SUBJECT_START,
-      course_start(course), *start_fails)
-      ->explore.notes = (struct texts){start_notes, 1};
-  add(&s, "reference", "The reference", SUBJECT_REFERENCE,
+  add(&s, &rubric->at, "start", "What students start from", SUBJECT_START,
+      course_start(course), rubric->start_fails)
+      ->explore.notes = rubric->start_notes;
+  add(&s, &(struct place){0}, "reference", "The reference", SUBJECT_REFERENCE,
       course_reference(course), (struct texts){0});
-  int rc = file_walk(designs, add_design, &reading, err);
+  int rc = file_walk(rubric->designs, add_design, &reading, err);
   for (size_t i = 0; rc == 0 && i < course->catalogue.bug_count; i++) {
     const struct bug *bug = &course->catalogue.bugs[i];
-    struct subject *new = add(&s, bug->id, bug->title, SUBJECT_BUG,
+    struct subject *new = add(&s, &bug->at, bug->id, bug->title, SUBJECT_BUG,
                               course_reference(course), bug->checks);
     new->explore = bug->explore;
     rc = bug_apply(bug, NULL, &new->tree, err);

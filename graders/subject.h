@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "graders/check.h"
 #include "labgen/lab/schema.h"
 #include "labgen/lab/tree.h"
 #include "labgen/repo/course.h"
@@ -26,6 +27,7 @@ enum subject_kind {
 const char *subject_kind_name(enum subject_kind kind);  // borrowed
 
 struct subject {
+  struct place at;  // its file; no path: the reference
   const char *id, *title;
   enum subject_kind kind;
   struct tree tree;              // as a student would hand it in
@@ -39,13 +41,12 @@ struct subjects {
   size_t count, room;
 };
 
-// Makes all of them, in the order of the kinds. `designs` is a folder of
-// ID.yaml files (schema: design_schema); `start_fails` are the checks that the
-// start must fail. Bugs take the first value of each parameter. LG_EINPUT,
-// LG_ENOTFOUND, LG_EIO.
-int subjects_make(const struct course *course, const char *designs,
-                  const struct texts *start_fails, struct subjects *ret,
-                  struct error *err);
+// Makes all of them, in the order of the kinds. The rubric has a folder of
+// designs, ID.yaml files (schema: design_schema), and what the start must fail
+// and the explorer must note of it; its texts are borrowed. Bugs take the first
+// value of each parameter. LG_EINPUT, LG_ENOTFOUND, LG_EIO.
+int subjects_make(const struct course *course, const struct rubric *rubric,
+                  struct subjects *ret, struct error *err);
 
 // Safe on a zeroed struct.
 void subjects_release(struct subjects *s);

@@ -27,6 +27,22 @@ static int add_file(struct buf *all, const char *path, struct error *err)
   return rc;
 }
 
+static int add_files(struct buf *all, const struct argv *files,
+                     struct error *err)
+{
+  int rc = 0;
+  for (size_t i = 0; i < files->count && rc == 0; i++)
+    rc = add_file(all, files->v[i], err);
+  return rc;
+}
+
+// The name of what was put together; it is the caller's.
+static char *name_of(const struct buf *all)
+{
+  const struct key_part part = {buf_str(all), all->len};
+  return cache_key(&part, 1);
+}
+
 // What of the lab decides a verdict.
 static void add_lab(struct buf *all, const struct lab *lab)
 {
@@ -57,11 +73,23 @@ static int add_programs(struct buf *all, struct error *err)
     if (plugin_find(&plugin, NULL) == 0)
       argv_add(&files, plugin);
   }
-  for (size_t i = 0; i < files.count && rc == 0; i++)
-    rc = add_file(all, files.v[i], err);
+  rc = rc ? rc : add_files(all, &files, err);
   argv_release(&files);
   free(plugin);
   free(hang);
+  return rc;
+}
+
+int explorer_key(char **ret, struct error *err)
+{
+  struct buf all = BUF_INIT;
+  struct argv files = {0};
+  int rc = explore_files(&files, err);
+  rc = rc ? rc : add_files(&all, &files, err);
+  if (rc == 0)
+    *ret = name_of(&all);
+  argv_release(&files);
+  buf_release(&all);
   return rc;
 }
 
@@ -78,10 +106,8 @@ int tool_key(const struct course *course, const struct rubric *rubric,
   int rc = add_file(&all, rubric->at.path, err);
   rc = rc ? rc : add_file(&all, compiler, err);
   rc = rc ? rc : add_programs(&all, err);
-  if (rc == 0) {
-    const struct key_part part = {buf_str(&all), all.len};
-    *ret = cache_key(&part, 1);
-  }
+  if (rc == 0)
+    *ret = name_of(&all);
   buf_release(&all);
   free(compiler);
   return rc;

@@ -17,4 +17,8 @@ int tool_key(const struct course *course, const struct rubric *rubric,
              enum effort effort, const struct stock *stock, char **ret,
              struct error *err);
 
+// Names the explorer alone: program, lab and runtime. The caller owns *ret.
+// LG_EIO, LG_ENOTFOUND, LG_EHARNESS.
+int explorer_key(char **ret, struct error *err);
+
 #endif

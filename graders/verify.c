@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "graders/splice.h"
+#include "graders/tool-key.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 #include "labgen/run/child.h"
@@ -45,6 +46,7 @@ static void trial_free(struct trial *t, const struct rubric *rubric)
   free(t->verdicts);
   free(t->texts);
   free(t->measured);
+  said_release(&t->said);
   free(t);
 }
 
@@ -64,6 +66,7 @@ static struct trial *trial_of(const struct rubric *rubric,
       t->measured[limit++] =
           traffic_measured(e, LIST_AT(c->limits, struct traffic_limit, l));
   }
+  t->said = said_of_evidence(e);
   t->plain_cpu_s = e->plain.cpu_s;
   t->watched_cpu_s = e->watched.cpu_s;
   t->wall_ms = e->plain.wall_ms + e->watched.wall_ms;
@@ -98,10 +101,10 @@ static int trial_save(const struct trial *t, const struct rubric *rubric,
   for (size_t i = 0; i < limit_count(rubric); i++)
     json_array_append_new(measured, json_real(t->measured[i]));
   json_t *all = json_pack(
-      "{s:o, s:o, s:I, s:f, s:f, s:I, s:I}", "checks", checks, "measured",
-      measured, "marks", (json_int_t)t->marks, "plain_cpu_s", t->plain_cpu_s,
-      "watched_cpu_s", t->watched_cpu_s, "wall_ms", (json_int_t)t->wall_ms,
-      "named_ms", (json_int_t)t->named_ms);
+      "{s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I}", "checks", checks, "measured",
+      measured, "explorer", said_write(&t->said), "marks", (json_int_t)t->marks,
+      "plain_cpu_s", t->plain_cpu_s, "watched_cpu_s", t->watched_cpu_s,
+      "wall_ms", (json_int_t)t->wall_ms, "named_ms", (json_int_t)t->named_ms);
   char *text = all ? json_dumps(all, JSON_INDENT(1)) : NULL;
   int rc = text ? file_write_atomic(path, text, strlen(text), 0644, err)
                 : error_set(err, LG_EHARNESS, "%s: no JSON came of it", path);
@@ -136,6 +139,7 @@ static struct trial *trial_load(const struct rubric *rubric, const char *path)
   }
   for (size_t i = 0; fits && i < limit_count(rubric); i++)
     t->measured[i] = json_real_value(json_array_get(measured, i));
+  fits = fits && said_read(json_object_get(all, "explorer"), &t->said);
   if (fits) {
     t->marks = json_integer_value(json_object_get(all, "marks"));
     t->plain_cpu_s = json_real_value(json_object_get(all, "plain_cpu_s"));
@@ -155,12 +159,12 @@ static struct trial *trial_load(const struct rubric *rubric, const char *path)
 struct verifying {
   const struct verify_spec *spec;
   struct stock stock;
-  char *key;  // of rubric, effort, tool: part of every trial's file name
+  char *key;  // of rubric, effort, tools: part of every trial's file name
   double plain_cpu_s, watched_cpu_s;
 };
 
 // Names the file of a trial by what went into it, so that a change of a bug, of
-// the rubric or of the watchers makes it anew.
+// the rubric, of the watchers or of the explorer makes it anew.
 static char *trial_path(const struct verifying *v, size_t subject, int boot)
 {
   const struct subject *s = &v->spec->subjects->items[subject];
@@ -385,6 +389,7 @@ int verify_run(const struct verify_spec *spec, struct verify_result *ret,
   struct verify_result result = {
       .rubric = spec->rubric, .subjects = spec->subjects, .boots = spec->boots};
   struct buf rubric = BUF_INIT;
+  char *explorer = NULL;
   int rc = file_mkdirs(spec->results, err);
 
   if (rc == 0)
@@ -392,12 +397,15 @@ int verify_run(const struct verify_spec *spec, struct verify_result *ret,
                     err);
   if (rc == 0)
     rc = file_read(spec->rubric->at.path, MAX_TRIAL_BYTES, &rubric, err);
+  if (rc == 0)
+    rc = explorer_key(&explorer, err);
   if (rc == 0) {
     const char *effort = spec->effort == EFFORT_FULL ? "full" : "quick";
     const struct key_part parts[] = {{v.stock.key, strlen(v.stock.key)},
                                      {rubric.data, rubric.len},
-                                     {effort, strlen(effort)}};
-    v.key = cache_key(parts, 3);
+                                     {effort, strlen(effort)},
+                                     {explorer, strlen(explorer)}};
+    v.key = cache_key(parts, 4);
     rc = calibrate(&v, err);
   }
   if (rc == 0)
@@ -406,6 +414,7 @@ int verify_run(const struct verify_spec *spec, struct verify_result *ret,
     rc = collect(&v, &result, err);
   stock_close(&v.stock);
   free(v.key);
+  free(explorer);
   buf_release(&rubric);
   if (rc != 0)
     verify_release(&result);
@@ -424,6 +433,7 @@ void verify_release(struct verify_result *v)
       free(t->verdicts);
       free(t->texts);
       free(t->measured);
+      said_release(&t->said);
     }
     free(v->trials[s]);
   }

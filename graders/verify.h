@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "graders/check.h"
+#include "graders/claim.h"
 #include "graders/subject.h"
 #include "labgen/base/buf.h"
 #include "labgen/base/error.h"
@@ -17,6 +18,7 @@ struct trial {
   enum verdict *verdicts;  // owned; for each check of the rubric
   char **texts;            // owned; what the check said
   double *measured;        // owned; for each limit of the rubric, -1: none
+  struct explore_said said;
   long marks;
   double plain_cpu_s, watched_cpu_s;
   int64_t wall_ms;
@@ -69,7 +71,8 @@ bool verify_must_fail(const struct verify_result *v, size_t subject,
 // say nothing.
 int verify_unjudged(const struct verify_result *v, size_t subject);
 
-// Appends a line for each thing that is not as declared, and returns how many.
+// Appends a line for each thing that is not as declared, of the checks and of
+// what the explorer says, and returns how many.
 size_t verify_differences(const struct verify_result *v, struct buf *ret);
 
 // The kill matrix, the spread of each count with its margins, and the

@@ -176,9 +176,7 @@ static int run_verify(const struct arguments *a)
   }
   if (rc == 0 && rubric.designs == NULL)
     rc = error_at(&err, LG_EINPUT, path, 1, 1, "no 'designs' to verify with");
-  rc = rc ? rc
-          : subjects_make(&course, rubric.designs, &rubric.start_fails,
-                          &subjects, &err);
+  rc = rc ? rc : subjects_make(&course, &rubric, &subjects, &err);
   rc = rc ? rc : check_subjects(&subjects, a, &err);
   struct verify_spec spec = {
       .course = &course,
@@ -239,8 +237,9 @@ const struct command cmd_verify = {
         "               they are made again, and exit status 3 says so\n"
         "  SUBJECT      only these: start, reference, ids of designs and bugs\n"
         "\n"
-        "Prints which checks failed for what, how far counts are from their\n"
-        "limits, and what is not as declared. Exit status 1 if anything is\n"
-        "not. Killed at any point, it goes on where it stopped.\n",
+        "Prints which checks failed for what, what the explorer finds, how\n"
+        "far counts are from their limits, and what is not as declared: a\n"
+        "check, or a finding or note of the explorer. Exit status 1 if\n"
+        "anything is not. Killed at any point, it goes on where it stopped.\n",
     .run = verify,
 };

@@ -24,11 +24,11 @@ static struct error err;
 
 static void set_up(void)
 {
-  struct texts none = {0};
+  struct rubric rubric = {.designs = DESIGNS};
 
   int rc = course_load("config.yaml", false, &course, &err);
   cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
-  rc = subjects_make(&course, DESIGNS, &none, &subjects, &err);
+  rc = subjects_make(&course, &rubric, &subjects, &err);
   cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
 }
 

@@ -72,12 +72,12 @@ static char *write_subject(const char *id)
 {
   struct course course = {0};
   struct subjects all = {0};
+  struct rubric rubric = {.designs = DESIGNS};
   struct error err = {0};
   char *folder = path_join(base, id);
   bool found = false;
   int rc = course_load("config.yaml", false, &course, &err);
-  rc =
-      rc ? rc : subjects_make(&course, DESIGNS, &(struct texts){0}, &all, &err);
+  rc = rc ? rc : subjects_make(&course, &rubric, &all, &err);
   cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
   for (size_t i = 0; i < all.count; i++) {
     if (strcmp(all.items[i].id, id) != 0)
@@ -406,8 +406,10 @@ static void run_installed(const char *const *args)
 static void install(const char *target)
 {
   char *dest = xasprintf("DESTDIR=%s", base);
-  const char *sanitize = strstr(LABGEN_BUILD, "san") ? "SANITIZE=1" : "SANITIZE=";
-  const char *coverage = strstr(LABGEN_BUILD, "cov") ? "COVERAGE=1" : "COVERAGE=";
+  const char *sanitize =
+      strstr(LABGEN_BUILD, "san") ? "SANITIZE=1" : "SANITIZE=";
+  const char *coverage =
+      strstr(LABGEN_BUILD, "cov") ? "COVERAGE=1" : "COVERAGE=";
   RUN(NULL, NULL, "bwrap", "--dev-bind", "/", "/", "true");
   if (last.status != 0)
     cr_skip_test("bubblewrap is not allowed here: %s", buf_str(&last.out));

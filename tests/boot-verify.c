@@ -97,6 +97,69 @@ static char *write_wrong_lab(const char *folder)
   return lab_path;
 }
 
+struct copying {
+  const char *from, *to;
+};
+
+static int copy_file(void *arg, const char *name, struct error *err)
+{
+  const struct copying *c = arg;
+  struct buf text = BUF_INIT;
+  char *from = path_join(c->from, name), *to = path_join(c->to, name);
+  int rc = file_read(from, 1 << 20, &text, err);
+  const char *key = strcmp(name, "page-lost-per-steal.yaml") == 0
+                        ? strstr(buf_str(&text), "[page-lost]")
+                        : NULL;
+
+  if (key != NULL)
+    buf_splice(&text, (size_t)(key - text.data), 11, "[deadlock]", 10);
+  if (rc == 0)
+    rc = file_write(to, text.data, text.len, 0644, err);
+  buf_release(&text);
+  free(from);
+  free(to);
+  return rc;
+}
+
+// The lab with a copy of its bugs, one of which is declared to deadlock where it
+// loses pages. The trials that are there do.
+static void expect_wrong_claim(const char *out)
+{
+  struct copying bugs = {"solutions/percpu-kalloc/bugs",
+                         path_join(out, "solutions/percpu-kalloc/bugs")};
+  struct buf lab = BUF_INIT;
+  char *path = path_join(out, "copy.yaml");
+
+  cr_assert_eq(file_mkdirs(bugs.to, NULL), 0);
+  cr_assert_eq(file_walk(bugs.from, copy_file, &bugs, NULL), 0);
+  cr_assert_eq(file_read("config.yaml", 1 << 20, &lab, NULL), 0);
+  cr_assert_eq(file_write(path, lab.data, lab.len, 0644, NULL), 0);
+  const char *const argv[] = {
+      LABGEN_BUILD "/labgen", "verify", "--quick", "-c", path, "-o", out,
+      "page-lost-per-steal",  NULL};
+  struct timespec before = newest_trial(out);
+  struct child_result r = run(argv);
+  struct timespec after = newest_trial(out);
+  cr_expect(before.tv_sec == after.tv_sec && before.tv_nsec == after.tv_nsec);
+  expect(&r, 1, "Not as declared (2)");
+  expect(&r, 1,
+         "page-lost-per-steal: the explorer's finding 'deadlock', which");
+  expect(&r, 1, "declares, came in 0 of 1\n");
+  expect(&r, 1,
+         "page-lost-per-steal: the explorer's finding 'page-lost', which");
+  expect(&r, 1, "does not declare, came in 1 of 1: ");
+  char *place = xasprintf("%s/page-lost-per-steal.yaml:", bugs.to);
+  expect(&r, 1, place);
+  json_t *json = read_json(out);
+  cr_expect_eq(json_array_size(json_object_get(json, "differences")), 2);
+  json_decref(json);
+  child_result_release(&r);
+  buf_release(&lab);
+  free(place);
+  free(path);
+  free((char *)bugs.to);
+}
+
 Test(verify, subjects_are_judged_as_declared_once_and_differences_are_named)
 {
   char *out;
@@ -133,6 +196,8 @@ Test(verify, subjects_are_judged_as_declared_once_and_differences_are_named)
   struct child_result third = run(wrong);
   expect(&third, 1, "start: ctrlp-form must not fail and did so in 1 of 1");
   expect(&third, 1, "start: traffic-shared must not fail");
+
+  expect_wrong_claim(out);
 
   child_result_release(&first);
   child_result_release(&second);

@@ -23,9 +23,9 @@ static struct stock stock;
 static void open_all(void)
 {
   struct error err = {0};
-  struct texts none = {0};
+  struct rubric rubric = {.designs = DESIGNS};
   int rc = course_load("config.yaml", false, &course, &err);
-  rc = rc ? rc : subjects_make(&course, DESIGNS, &none, &subjects, &err);
+  rc = rc ? rc : subjects_make(&course, &rubric, &subjects, &err);
   rc = rc ? rc : stock_open(CACHE, course_start(&course), false, &stock, &err);
   cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
 }

@@ -7,16 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graders/claim.h"
 #include "graders/explore.h"
 #include "graders/subject.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 
-#define DESIGNS "solutions/percpu-kalloc/designs"
+#define RUBRIC "graders/percpu-kalloc.yaml"
 #define HEADERS "templates/base/kernel"
 enum { FURTHER_MS = 1800 * 1000 };
 
 static struct course course;
+static struct arena arena;
+static struct rubric rubric;
 static struct subjects subjects;
 static struct error err;
 
@@ -24,15 +27,17 @@ static void set_up(void)
 {
   cr_assert_eq(course_load("config.yaml", false, &course, &err), 0, "%s",
                err.message);
-  cr_assert_eq(
-      subjects_make(&course, DESIGNS, &(struct texts){0}, &subjects, &err), 0,
-      "%s", err.message);
+  cr_assert_eq(rubric_read(RUBRIC, &arena, &rubric, &err), 0, "%s",
+               err.message);
+  cr_assert_eq(subjects_make(&course, &rubric, &subjects, &err), 0, "%s",
+               err.message);
 }
 
 static void tear_down(void)
 {
   subjects_release(&subjects);
   course_release(&course);
+  arena_release(&arena);
 }
 
 TestSuite(explore_material, .timeout = 3600);
@@ -41,40 +46,6 @@ static int further(void)
 {
   const char *bound = getenv("LABGEN_BOUND");
   return bound ? atoi(bound) : EXPLORE_BOUND;
-}
-
-// Whether a name is in the list.
-static bool named(const struct texts *t, const char *name)
-{
-  for (size_t i = 0; i < t->count; i++) {
-    if (strcmp(t->items[i], name) == 0)
-      return true;
-  }
-  return false;
-}
-
-// Every kind that was reported was declared, and the other way round.
-static void compare(const struct subject *s, const struct stories *stories)
-{
-  bool seen[EX_KIND_COUNT] = {false};
-  for (size_t i = 0; i < stories->findings; i++) {
-    const struct story *f = &stories->finding[i];
-    cr_expect(named(&s->explore.findings, ex_kind_name(f->kind)),
-              "%s: finding %s: %s", s->id, ex_kind_name(f->kind), f->text);
-    seen[f->kind] = true;
-  }
-  for (size_t i = 0; i < stories->notes; i++) {
-    const struct story *n = &stories->note[i];
-    cr_expect(named(&s->explore.notes, ex_kind_name(n->kind)),
-              "%s: note %s: %s", s->id, ex_kind_name(n->kind), n->text);
-    seen[n->kind] = true;
-  }
-  for (int k = 0; k < EX_KIND_COUNT; k++) {
-    const char *name = ex_kind_name((enum ex_kind)k);
-    bool declared =
-        named(&s->explore.findings, name) || named(&s->explore.notes, name);
-    cr_expect(!declared || seen[k], "%s: %s does not come", s->id, name);
-  }
 }
 
 // Repeats a finding in another process, from its file.
@@ -127,7 +98,13 @@ static void examine(const struct subject *s, int bound)
                               .time_ms = deep ? FURTHER_MS : 0};
   cr_assert_eq(explore(&o, &r, &err), 0, "%s: %s", s->id, err.message);
   cr_expect(!r.cut, "%s: the time was up", s->id);
-  compare(s, &r.stories);
+  struct explore_said said = said_of_stories(&r.stories);
+  const struct explore_said *const runs[] = {&said};
+  struct buf differences = BUF_INIT;
+  cr_expect_eq(claim_differences(s, runs, 1, &differences), 0, "%s",
+               buf_str(&differences));
+  buf_release(&differences);
+  said_release(&said);
   for (size_t i = 0; i < r.stories.findings; i++) {
     cr_expect(r.stories.finding[i].repeats, "%s: %s", s->id,
               r.stories.finding[i].text);

@@ -19,6 +19,7 @@ static const struct rubric rubric = {.checks = {checks, CHECKS}};
 
 static const char *const fails_traffic[] = {"traffic"};
 static const char *const fails_pages[] = {"pages"};
+static const char *const finds_lost[] = {"page-lost"};
 static struct subject all[] = {
     {.id = "reference", .title = "It", .kind = SUBJECT_REFERENCE},
     {.id = "greedy",
@@ -28,7 +29,9 @@ static struct subject all[] = {
     {.id = "careless",
      .title = "Loses",
      .kind = SUBJECT_BUG,
-     .fails = {(const char **)fails_pages, 1}},
+     .fails = {(const char **)fails_pages, 1},
+     .explore = {.at = {"careless.yaml", 7, 3},
+                 .findings = {(const char **)finds_lost, 1}}},
 };
 enum { SUBJECTS = 3 };
 static const struct subjects subjects = {.items = all, .count = SUBJECTS};
@@ -48,6 +51,9 @@ static void set(size_t subject, int boot, enum verdict pages,
   t->measured[0] = shared;
   t->measured[1] = away;
 }
+
+static char lost_words[] = "a page <is> lost";
+static struct said says_lost = {.kind = EX_LOST, .text = lost_words};
 
 // Everything is as declared, to be spoilt.
 static void make_trials(void)
@@ -69,6 +75,10 @@ static void make_trials(void)
     set(0, b, VERDICT_PASS, VERDICT_PASS, 15, b, 12.5);
     set(1, b, VERDICT_PASS, VERDICT_FAIL, 5, 0, 90 + b);
     set(2, b, VERDICT_FAIL, VERDICT_NOT_REACHED, 0, -1, -1);
+    trials[0][b].said = trials[1][b].said =
+        (struct explore_said){.explored = true};
+    trials[2][b].said =
+        (struct explore_said){.explored = true, .all = &says_lost, .count = 1};
     trials[1][b].named_ms = 2000;
     trials[2][b].named_ms = 1200 + 100 * b;
   }
@@ -94,7 +104,8 @@ Test(matrix, says_how_often_each_was_caught_and_how_far_counts_are_off)
 
   expect(text, "marks 15\n");
   expect(text, "marks 5  traffic 4/4  (after 2.0 s)\n");
-  expect(text, "marks 0  pages 4/4  (after 1.2 to 1.5 s)\n");
+  expect(text,
+         "marks 0  pages 4/4  explorer: page-lost 4  (after 1.2 to 1.5 s)\n");
   // A limit that a wasteful design does not exceed is not what fails it.
   expect(text, "at most  20; passing 0.0 to 3.0, margin 17.0\n");
   expect(text,
@@ -117,6 +128,61 @@ Test(matrix, says_what_is_not_as_declared)
   buf_release(&lines);
 }
 
+Test(matrix, says_what_the_explorer_says_and_nobody_declares)
+{
+  struct buf lines = BUF_INIT;
+
+  trials[0][1].said = trials[2][0].said;
+  cr_expect_eq(verify_differences(&result, &lines), 1, "%s", buf_str(&lines));
+  expect(lines.data,
+         "reference: the explorer's finding 'page-lost', which nothing "
+         "declares, came in 1 of 4: a page <is> lost\n");
+  buf_release(&lines);
+  // Where a page is to be lost, a note of it is another thing.
+  trials[0][1].said.all = NULL;
+  trials[0][1].said.count = 0;
+  struct said note = {.kind = EX_RACE, .note = true, .text = lost_words};
+  trials[2][2].said.all = &note;
+  cr_expect_eq(verify_differences(&result, &lines), 2, "%s", buf_str(&lines));
+  expect(lines.data,
+         "careless: the explorer's finding 'page-lost', which careless.yaml:7 "
+         "declares, came in 3 of 4\n");
+  expect(lines.data,
+         "careless: the explorer's note 'data-race', which careless.yaml:7 "
+         "does not declare, came in 1 of 4: a page <is> lost\n");
+  buf_release(&lines);
+}
+
+Test(matrix, an_exploration_that_was_cut_off_proves_nothing)
+{
+  struct buf lines = BUF_INIT;
+
+  for (int b = 0; b < BOOTS; b++)
+    trials[2][b].said = (struct explore_said){
+        .explored = b > 1, .all = &says_lost, .count = b > 1};
+  cr_expect_eq(verify_differences(&result, &lines), 0, "%s", buf_str(&lines));
+  static char words[] = "undefined reference to `sleep'\nand more";
+  trials[2][3].said.refused = words;
+  cr_expect_eq(verify_differences(&result, &lines), 1);
+  expect(lines.data,
+         "careless: the explorer cannot take it: undefined reference to "
+         "`sleep'\n");
+  buf_release(&lines);
+}
+
+Test(matrix, a_name_that_the_explorer_does_not_have_is_a_difference)
+{
+  static const char *const wrong[] = {"page-lots"};
+  struct buf lines = BUF_INIT;
+
+  all[2].explore.notes = (struct texts){(const char **)wrong, 1};
+  cr_expect_eq(verify_differences(&result, &lines), 1, "%s", buf_str(&lines));
+  expect(lines.data,
+         "careless: 'page-lots', which careless.yaml:7 declares, is no note of "
+         "the explorer\n");
+  buf_release(&lines);
+}
+
 Test(matrix, a_trial_that_was_not_judged_is_counted_apart)
 {
   struct buf lines = BUF_INIT;
@@ -129,7 +195,9 @@ Test(matrix, a_trial_that_was_not_judged_is_counted_apart)
   cr_expect_eq(verify_unjudged(&result, 2), 1);
   char *text = text_of(verify_text);
   expect(text, "marks 15  traffic ?1\n");
-  expect(text, "marks 0  pages 3/4  traffic ?1  (after 1.2 to 1.5 s)\n");
+  expect(text,
+         "marks 0  pages 3/4  traffic ?1  explorer: page-lost 4  (after 1.2 to "
+         "1.5 s)\n");
   expect(text, "careless: not judged in 1 of 4 trials\n");
   free(text);
   buf_release(&lines);
@@ -142,6 +210,7 @@ Test(matrix, the_page_shows_every_cell_and_escapes_what_it_was_told)
   expect(page, "<td title=\"Takes &lt;all&gt;\">greedy<td class=n>5");
   expect(page, "<td class=\"killed\" title=\"2 pages &lt;are&gt; lost\">4/4");
   expect(page, "<td class=\"ok\" title=\"\">-");
+  expect(page, "<td class=\"killed\" title=\"notes:\"> page-lost 4");
   cr_expect(strstr(page, "\"missed\"") == NULL);
   free(page);
   set(2, 3, VERDICT_PASS, VERDICT_NOT_REACHED, 0, -1, -1);
@@ -166,6 +235,13 @@ Test(matrix, the_json_has_the_same_in_numbers)
   cr_expect_str_eq(id, "careless");
   cr_expect_eq(failed, 4);
   cr_expect(must);
+  int explored = 0, times = 0;
+  cr_assert_eq(
+      json_unpack(subject, "{s:{s:i, s:{s:i}}}", "explorer", "explored",
+                  &explored, "findings", "page-lost", &times),
+      0);
+  cr_expect_eq(explored, 4);
+  cr_expect_eq(times, 4);
   first = json_array_get(json_object_get(all_of, "limits"), 0);
   cr_expect(json_object_get(first, "failing") == NULL);
   fails = json_array_get(json_object_get(all_of, "limits"), 1);

@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 {
   struct course course = {0};
   struct subjects all = {0};
+  struct rubric rubric = {.designs = "solutions/percpu-kalloc/designs"};
   struct error err = {0};
   const struct subject *found = NULL;
   if (argc != 3) {
@@ -40,9 +41,7 @@ int main(int argc, char **argv)
     return 2;
   }
   int rc = course_load("config.yaml", false, &course, &err);
-  rc = rc ? rc
-          : subjects_make(&course, "solutions/percpu-kalloc/designs",
-                          &(struct texts){0}, &all, &err);
+  rc = rc ? rc : subjects_make(&course, &rubric, &all, &err);
   for (size_t i = 0; i < all.count; i++) {
     if (strcmp(all.items[i].id, argv[1]) == 0)
       found = &all.items[i];
