@@ -17,6 +17,7 @@
 #include "labgen/run/sandbox.h"
 
 enum { JOBS_MOST = 16, GUARD_MS = 120000, LATE_MS = 5000 };
+enum { REPLAY_BYTES = 16 << 20 };
 
 #define CHILD_NAME "labgen-explorer"
 
@@ -359,23 +360,48 @@ static int run_all(const struct run *r, struct explore_result *ret,
   return rc < 0 || count == 1 ? rc : finish(r, ret, err);
 }
 
+static int read_finding(const char *path, struct story *ret, struct error *err)
+{
+  struct buf text = BUF_INIT;
+  struct error why = {0};
+  json_error_t where;
+  json_t *j = NULL;
+  int rc = file_read(path, REPLAY_BYTES, &text, err);
+  if (rc < 0)
+    return rc;
+  j = json_loadb(buf_str(&text), text.len, 0, &where);
+  if (!j)
+    rc = error_at(err, LG_EINPUT, path, (size_t)where.line,
+                  (size_t)where.column, "%s", where.text);
+  else if (story_read(j, ret, &why) < 0)
+    rc = error_set(err, LG_EINPUT, "%s is no finding that was saved: %s", path,
+                   why.message);
+  error_release(&why);
+  json_decref(j);
+  buf_release(&text);
+  return rc;
+}
+
 // Repeats the finding of a file.
 static int run_replay(const struct run *r, struct explore_result *ret,
                       struct error *err)
 {
-  json_error_t where;
-  json_t *j = json_load_file(r->o->replay, 0, &where);
-  if (!j)
-    return error_at(err, LG_EINPUT, r->o->replay, (size_t)where.line,
-                    (size_t)where.column, "%s", where.text);
+  struct story then;
+  int rc = read_finding(r->o->replay, &then, err);
+  if (rc < 0)
+    return rc;
   json_t *list = json_array();
-  json_array_append_new(list, j);
+  json_array_append_new(list, story_write(&then));
   char *path = path_join(r->dir, "findings.json");
   struct job job = {.parts = 1, .findings = path, .finish = true};
-  int rc = write_list(list, path, err);
+  rc = write_list(list, path, err);
   if (rc == 0)
     rc = run_jobs(r, &job, 1, ret, err);
+  const struct stories *now = &ret->stories;
+  ret->same_events = rc == 0 && now->findings > 0 && now->finding[0].repeats &&
+                     now->finding[0].hash == then.hash;
   free(path);
+  story_release(&then);
   return rc;
 }
 

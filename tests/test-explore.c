@@ -441,6 +441,111 @@ Test(explore, a_saved_finding_repeats_with_the_same_events)
   free(dir);
 }
 
+// A replay of what is in the file must be refused with these words.
+static void expect_refused(const char *path, const char *text,
+                           const char *words)
+{
+  struct explore_options o = {
+      .path = REFERENCE, .headers = BASE, .replay = path};
+  if (text)
+    cr_assert_eq(file_write(path, text, strlen(text), 0644, &err), 0);
+  cr_expect_lt(explore(&o, &r, &err), 0, "%s", words);
+  cr_expect(
+      err.message && strstr(err.message, path) && strstr(err.message, words),
+      "'%s' is not in: %s", words, err.message);
+  teardown();
+}
+
+Test(explore, a_file_that_holds_no_finding_is_refused_with_its_name)
+{
+  char *dir;
+  file_make_temp_dir(NULL, "explore-replay-", &dir, NULL);
+  char *path = path_join(dir, "finding.json");
+  expect_refused(path, NULL, "No such file");
+  expect_refused(path, "{\"kind\": \"dead", "finding.json:1:");
+  expect_refused(path, "[]", "there is no finding ''");
+  expect_refused(path, "{\"kind\": \"deadlock\"}",
+                 "the program has no number of pages");
+  expect_refused(path,
+                 "{\"kind\": \"deadlock\", \"program\": {\"pages\": 99999}}",
+                 "the program has no number of pages");
+  file_remove_tree(dir, NULL);
+  free(path);
+  free(dir);
+}
+
+// What the command prints as JSON; the caller owns it.
+static json_t *json_of(const char *const *argv, int status)
+{
+  struct child_result c;
+  cr_assert_eq(command(argv, &c), status, "%s", buf_str(&c.err));
+  json_t *j = json_loadb(buf_str(&c.out), c.out.len, 0, NULL);
+  cr_assert_not_null(j, "%s", buf_str(&c.out));
+  child_result_release(&c);
+  return j;
+}
+
+Test(explore, the_json_holds_findings_and_what_was_run)
+{
+  const char *const clean[] = {LABGEN, "explore",   "--json",     "--headers",
+                               BASE,   "--program", "last-pages", "-j",
+                               "2",    REFERENCE,   NULL};
+  const char *const wrong[] = {
+      LABGEN, "explore",   "--json",  "--headers",
+      BASE,   "--program", "exhaust", SAMPLES "null-pointer.c",
+      NULL};
+  json_t *j = json_of(clean, 0);
+  cr_expect_eq(json_array_size(json_object_get(j, "findings")), 0);
+  cr_expect_gt(json_integer_value(json_object_get(j, "schedules")), 0);
+  cr_expect(json_is_false(json_object_get(j, "cut")));
+  json_decref(j);
+  j = json_of(wrong, 1);
+  json_t *found = json_array_get(json_object_get(j, "findings"), 0);
+  cr_assert_not_null(found);
+  cr_expect_str_eq(json_string_value(json_object_get(found, "kind")),
+                   "wild-access");
+  cr_expect_eq(json_integer_value(
+                   json_object_get(json_object_get(found, "place"), "line")),
+               7);
+  json_decref(j);
+}
+
+Test(explore, a_tree_is_explored_from_inside_and_a_folder_without_one_refused)
+{
+  char *dir, *tool = realpath(LABGEN, NULL);
+  const char *const argv[] = {tool, "explore", "--program", "exhaust", NULL};
+  struct child_spec spec = {.argv = argv, .dir = "templates/base"};
+  struct child_result c = {0};
+  cr_assert_eq(child_run(&spec, &c, &err), 0);
+  cr_expect_eq(c.status, 0, "%s", buf_str(&c.err));
+  cr_expect_not_null(strstr(buf_str(&c.out), "Nothing found within bound 2"));
+  child_result_release(&c);
+  file_make_temp_dir(NULL, "explore-nothing-", &dir, NULL);
+  spec.dir = dir;
+  cr_assert_eq(child_run(&spec, &c, &err), 0);
+  cr_expect_eq(c.status, 2);
+  cr_expect_not_null(
+      strstr(buf_str(&c.err), "neither kernel/kalloc.c nor kalloc.c is there"),
+      "%s", buf_str(&c.err));
+  child_result_release(&c);
+  file_remove_tree(dir, NULL);
+  free(dir);
+  free(tool);
+}
+
+// The time is up at once: nothing is found, and nothing is judged.
+Test(explore, what_time_cuts_off_is_not_called_clean)
+{
+  const char *const argv[] = {LABGEN,      "explore", "--seconds", "0.01",
+                              "--headers", BASE,      REFERENCE,   NULL};
+  struct child_result c;
+  cr_expect_eq(command(argv, &c), 3);
+  cr_expect_not_null(strstr(buf_str(&c.out), "Not finished"), "%s",
+                     buf_str(&c.out));
+  cr_expect_null(strstr(buf_str(&c.out), "Nothing found"));
+  child_result_release(&c);
+}
+
 Test(explore, exit_statuses_tell_clean_found_and_misused_apart)
 {
   const char *const clean[] = {LABGEN,  "explore",        "--program",
