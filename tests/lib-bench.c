@@ -2,6 +2,7 @@
 // of runs here and now.
 #include "tests/lib-bench.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,22 @@ double bench_cpu_s(void)
   return cpu_of(&mine) + cpu_of(&theirs);
 }
 
+// Says which command it was, how it ended, and what it said.
+static _Noreturn void die_of_command(const char *const *argv, int status)
+{
+  struct buf log = BUF_INIT;
+  char *path = path_join(bench_dir, "log");
+  for (; *argv; argv++)
+    fprintf(stderr, "%s ", *argv);
+  fprintf(stderr, "(in %s)\n", bench_dir);
+  if (file_read(path, 1 << 20, &log, NULL) == 0)
+    fputs(buf_str(&log), stderr);
+  if (WIFSIGNALED(status))
+    bench_die("ended by", strsignal(WTERMSIG(status)));
+  char *number = xasprintf("%d", WEXITSTATUS(status));
+  bench_die("exit status", number);
+}
+
 struct bench_cost bench_run(const char *const *argv, int most)
 {
   struct rusage usage;
@@ -70,15 +87,13 @@ struct bench_cost bench_run(const char *const *argv, int most)
         !freopen("log", "w", stderr))
       _exit(126);
     execvp(argv[0], (char *const *)argv);
+    perror(argv[0]);
     _exit(127);
   }
-  if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) ||
-      WEXITSTATUS(status) > most) {
-    struct buf log = BUF_INIT;
-    char *path = path_join(bench_dir, "log");
-    file_read(path, 1 << 20, &log, NULL);
-    bench_die(argv[0], buf_str(&log));
-  }
+  if (pid < 0 || wait4(pid, &status, 0, &usage) != pid)
+    bench_die(argv[0], strerror(errno));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) > most)
+    die_of_command(argv, status);
   return (struct bench_cost){(double)(clock_ms() - start) / 1000,
                              cpu_of(&usage), usage.ru_maxrss};
 }
