@@ -13,10 +13,7 @@
 #include "labgen/base/file.h"
 #include "labgen/cmd.h"
 #include "labgen/repo/build.h"
-#include "labgen/run/child.h"
-
-#define PROGRESS_MS 100         // between two changes of the line on a terminal
-#define PROGRESS_PLAIN_MS 5000  // between two lines elsewhere
+#include "labgen/run/progress.h"
 
 enum stage { STAGE_LAB, STAGE_CLINIC, STAGE_ALL };
 static const char *const stage_names[] = {"lab", "clinic", "all"};
@@ -32,50 +29,15 @@ struct arguments {
 
 // --- progress --------------------------------------------------------------
 
-struct progress {
-  bool terminal;
-  bool line_open;  // the cursor stands in the progress line
-  int64_t start_ms, shown_ms;
-};
-
-static void clear_line(struct progress *p)
-{
-  if (p->line_open)
-    fputs("\r\033[K", stderr);
-  p->line_open = false;
-}
-
-// Time left, by what the rest would take at the pace so far.
-static void add_time_left(const struct progress *p, size_t done, size_t total,
-                          struct buf *b)
-{
-  int64_t gone = clock_ms() - p->start_ms;
-  if (done == 0 || gone < 1000 || done >= total)
-    return;
-  int64_t left = gone * (int64_t)(total - done) / (int64_t)done / 1000;
-  buf_addf(b, ", %lld:%02lld left", (long long)(left / 60),
-           (long long)(left % 60));
-}
-
 static void show_progress(void *arg, const struct build_counts *c)
 {
-  struct progress *p = arg;
-  int64_t now = clock_ms();
-  if (now - p->shown_ms < (p->terminal ? PROGRESS_MS : PROGRESS_PLAIN_MS))
-    return;
-  p->shown_ms = now;
   struct buf b = BUF_INIT;
   buf_addf(&b, "trees %zu/%zu", c->trees, c->trees_total);
   if (c->kernels_total)
     buf_addf(&b, ", kernels %zu/%zu", c->kernels, c->kernels_total);
   // A kernel takes far longer than a tree, so it sets the pace if there is one.
-  if (c->kernels_total)
-    add_time_left(p, c->kernels, c->kernels_total, &b);
-  else
-    add_time_left(p, c->trees, c->trees_total, &b);
-  clear_line(p);
-  fprintf(stderr, p->terminal ? "%s" : "%s\n", buf_str(&b));
-  p->line_open = p->terminal;
+  progress_count(arg, buf_str(&b), c->kernels_total ? c->kernels : c->trees,
+                 c->kernels_total ? c->kernels_total : c->trees_total);
   buf_release(&b);
 }
 
@@ -93,14 +55,14 @@ static void print_indented(const char *words)
 
 static void show_failed(void *arg, const char *label, const char *words)
 {
-  clear_line(arg);
+  progress_hide(arg);
   fprintf(stderr, "labgen: %s: the kernel does not compile:\n", label);
   print_indented(words);
 }
 
 static void show_kept(void *arg, const char *path)
 {
-  clear_line(arg);
+  progress_hide(arg);
   fprintf(stderr,
           "labgen: %s: left alone, since somebody worked in it; to have it "
           "made anew, move it away\n",
@@ -268,19 +230,18 @@ static int run_build(struct arguments *a)
   struct course course = {0};
   struct error err = {0};
   struct build_counts counts = {0};
-  struct progress progress = {.terminal = isatty(STDERR_FILENO),
-                              .start_ms = clock_ms()};
+  struct progress *progress = progress_start(stderr, 0);
   a->build.students = a->students;
   a->build.student_count = a->student_count;
   a->build.on_progress = show_progress;
   a->build.on_failed = show_failed;
   a->build.on_kept = show_kept;
-  a->build.arg = &progress;
+  a->build.arg = progress;
   int rc = course_load(a->lab_file, true, &course, &err);
   rc = rc ? rc : check_students(&course, a, &err);
   rc = rc ? rc : decide_clinic(&course, a, &err);
   rc = rc ? rc : build_run(&course, &a->build, &counts, &err);
-  clear_line(&progress);
+  progress_finish(progress);
   int status = rc ? command_failed(&err) : counts.failed ? 1 : 0;
   if (rc == 0)
     print_summary(&course, a, &counts);

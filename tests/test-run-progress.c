@@ -99,6 +99,56 @@ Test(progress, a_terminal_gets_live_lines_that_go_away)
   buf_release(&b);
 }
 
+static void count_to_nine(FILE *stream)
+{
+  struct progress *p = progress_start(stream, 0);
+  for (size_t i = 0; i <= 9; i++) {
+    char words[32];
+    snprintf(words, sizeof(words), "trees %zu/9\x1b[2J", i);
+    progress_count(p, words, i, 9);
+  }
+  progress_hide(p);
+  fputs("a word in between\n", stream);
+  progress_finish(p);
+}
+
+Test(progress, counts_in_a_file_are_lines_now_and_then)
+{
+  char *text = NULL;
+  size_t len = 0;
+  FILE *f = tmpfile();
+  count_to_nine(f);
+  rewind(f);
+  cr_assert_gt(getdelim(&text, &len, '\0', f), 0);
+  cr_assert_str_eq(text, "trees 0/9\\x1b[2J\na word in between\n");
+  free(text);
+  fclose(f);
+}
+
+Test(progress, counts_on_a_terminal_are_one_live_line)
+{
+  struct terminal t = open_terminal();
+  count_to_nine(t.side);
+  fflush(t.side);
+  struct buf b = seen(&t);
+  cr_assert_str_eq(buf_str(&b),
+                   "trees 0/9\\x1b[2J\r\n"
+                   "\x1b[1A\r\x1b[J"
+                   "a word in between\r\n");
+  buf_release(&b);
+}
+
+Test(progress, counts_tell_the_time_left)
+{
+  struct terminal t = open_terminal();
+  struct progress *p = progress_start(t.side, 0);
+  progress_count(p, "trees 3/9", 3, 9);
+  struct buf b = seen(&t);
+  cr_assert_str_eq(buf_str(&b), "trees 3/9, about 1 s left\r\n");
+  buf_release(&b);
+  progress_finish(p);
+}
+
 Test(progress, no_color_is_respected)
 {
   struct terminal t = open_terminal();

@@ -14,6 +14,7 @@
 #include "labgen/run/child.h"
 
 #define REDRAW_MS 100
+#define PLAIN_MS 5000  // between two plain lines of counts
 
 struct item {
   char *name, *state;  // owned, escaped; name is NULL when it is done
@@ -24,6 +25,7 @@ struct progress {
   FILE *stream;
   bool live, coloured;
   size_t total, done;
+  char *words;  // owned, escaped; what to say of them; NULL: the numbers
   struct item *items;
   size_t count, room;
   size_t drawn;  // live lines on the screen
@@ -92,14 +94,23 @@ static void erase(struct progress *p, struct buf *b)
   p->drawn = 0;
 }
 
+// The line on all of it.
+static void add_head(const struct progress *p, struct buf *b)
+{
+  if (p->words)
+    buf_adds(b, p->words);
+  else
+    buf_addf(b, "%zu of %zu done", p->done, p->total);
+  if (p->done && p->done < p->total)
+    buf_adds(b, ", ");
+  add_time_left(p, b);
+}
+
 static void draw(struct progress *p, struct buf *b)
 {
   size_t width = columns(p) - 1;
   struct buf line = BUF_INIT;
-  buf_addf(&line, "%zu of %zu done", p->done, p->total);
-  if (p->done && p->done < p->total)
-    buf_adds(&line, ", ");
-  add_time_left(p, &line);
+  add_head(p, &line);
   add_fitting(b, buf_str(&line), width);
   p->drawn = 1;
   for (size_t i = 0; i < p->count; i++) {
@@ -154,6 +165,23 @@ void progress_say(struct progress *p, size_t item, const char *state)
   progress_tick(p);
 }
 
+void progress_count(struct progress *p, const char *words, size_t done,
+                    size_t total)
+{
+  free(p->words);
+  p->words = escaped(words);
+  p->done = done;
+  p->total = total;
+  progress_tick(p);
+  if (p->live || (p->drawn_ms && clock_ms() - p->drawn_ms < PLAIN_MS))
+    return;
+  struct buf b = BUF_INIT;
+  add_head(p, &b);
+  buf_addc(&b, '\n');
+  p->drawn_ms = clock_ms();
+  put(p, &b);
+}
+
 static void forget(struct item *item)
 {
   free(item->name);
@@ -204,5 +232,6 @@ void progress_finish(struct progress *p)
   for (size_t i = 0; i < p->count; i++)
     forget(&p->items[i]);
   free(p->items);
+  free(p->words);
   free(p);
 }

@@ -1,5 +1,6 @@
 // How far a long piece of work has got: on a terminal, lines that stay up to
-// date; elsewhere, one plain line for each item that is done.
+// date; elsewhere, one plain line for each item that is done, or, for work that
+// is only counted, one now and then.
 #ifndef LABGEN_RUN_PROGRESS_H
 #define LABGEN_RUN_PROGRESS_H
 
@@ -25,6 +26,13 @@ void progress_say(struct progress *p, size_t item, const char *state);
 // The item is done: a line "[3/40] name: outcome" stays.
 void progress_end(struct progress *p, size_t item, const char *outcome,
                   enum progress_tone tone);
+
+// For work that is counted, not listed: `words` ("trees 3/9, kernels 1/5"), which
+// are copied, stand in the first live line, and `done` of `total` tells how much
+// time is left. Where nothing is live they are a plain line, at once and then at
+// most every five seconds.
+void progress_count(struct progress *p, const char *words, size_t done,
+                    size_t total);
 
 // Brings the live lines up to date, at most ten times a second; for a poll
 // loop to call.
