@@ -10,11 +10,14 @@ static void read_as(const struct schema *schema, void *value,
 {
   struct arena arena = {0};
   struct error err = {0};
-  const struct node *root;
-  if (yaml_parse("f.yaml", (const char *)data, size, &arena, &root, &err) ==
-      0) {
-    struct reader r = {
-        .path = "f.yaml", .dir = "/nonexistent", .arena = &arena, .err = &err};
+  const struct node *root = NULL;
+  int rc = yaml_parse("f.yaml", (const char *)data, size, &arena, &root, &err);
+  if (root) {
+    struct reader r = {.path = "f.yaml",
+                       .dir = "/nonexistent",
+                       .arena = &arena,
+                       .err = &err,
+                       .rc = rc};
     schema_read(schema, root, &r, value);
   }
   error_release(&err);

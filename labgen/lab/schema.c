@@ -204,6 +204,10 @@ static void read_bool(const struct node *n, const struct field *f,
 static void read_scalar(const struct node *n, const struct field *f,
                         struct reader *r, void *at)
 {
+  if (n->kind == NODE_WRONG) {
+    r->rc = LG_EINPUT;
+    return;
+  }
   if (n->kind != NODE_SCALAR) {
     NODE_ERROR(r, n, "'%s' needs %s, not a %s", f->key, kind_words[f->kind],
                n->kind == NODE_MAP ? "map" : "list");
@@ -308,6 +312,10 @@ static void read_structs(const struct node *n, const struct field *f,
 static void read_field(const struct node *n, const struct field *f,
                        struct reader *r, void *at)
 {
+  if (n->kind == NODE_WRONG) {
+    r->rc = LG_EINPUT;
+    return;
+  }
   switch (f->kind) {
   case FIELD_TEXTS:
   case FIELD_INTS:
@@ -355,6 +363,8 @@ int schema_read(const struct schema *s, const struct node *node,
   struct place at = place_of(r, node);
   memset(ret, 0, s->size);
   *(struct place *)ret = at;
+  if (node->kind == NODE_WRONG)
+    return r->rc = LG_EINPUT;
   if (node->kind != NODE_MAP)
     return reader_error(r, &at, "%s: a map is needed here (key: value)",
                         s->name);
@@ -389,15 +399,17 @@ int schema_read(const struct schema *s, const struct node *node,
   return rc;
 }
 
-// Parses a file and makes ready to read its nodes.
+// Parses a file and makes ready to read its nodes. Mistakes that leave nodes to
+// read are said, and count from the start.
 static int open_reader(const char *path, struct arena *arena, struct reader *r,
                        const struct node **ret_root, struct error *err)
 {
+  *ret_root = NULL;
   int rc = yaml_read(path, arena, ret_root, err);
-  if (rc)
+  if (!*ret_root)
     return rc;
   const char *slash = strrchr(path, '/');
-  *r = (struct reader){.arena = arena, .err = err, .dir = "."};
+  *r = (struct reader){.arena = arena, .err = err, .dir = ".", .rc = rc};
   r->path = arena_strndup(arena, path, strlen(path));
   if (slash)
     r->dir = arena_strndup(arena, path, (size_t)(slash - path) + 1);

@@ -3,6 +3,7 @@
 // no lab file needs them.
 #include "labgen/lab/yaml.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -13,13 +14,14 @@
 #define FILE_MAX_BYTES (4u << 20)
 #define MAX_DEPTH 32
 #define MAX_NODES 200000
+#define MAX_WRONG 50
 
 struct loader {
   const char *path;
   yaml_parser_t parser;
   struct arena *arena;
   struct error *err;
-  size_t nodes;
+  size_t nodes, wrong;  // wrong: mistakes after which it went on
 };
 
 const struct node *node_get(const struct node *map, const char *key)
@@ -34,6 +36,17 @@ static int bad(struct loader *l, const yaml_mark_t *mark, const char *what)
 {
   return error_at(l->err, LG_EINPUT, l->path, mark->line + 1, mark->column + 1,
                   "%s", what);
+}
+
+// Says what is wrong at a place after which the document can be read on. Fails
+// when there were too many of them.
+static int wrong(struct loader *l, size_t line, size_t column, const char *what)
+{
+  error_at(l->err, LG_EINPUT, l->path, line, column, "%s", what);
+  if (++l->wrong < MAX_WRONG)
+    return 0;
+  return error_at(l->err, LG_EINPUT, l->path, line, column,
+                  "so many mistakes; the rest of the file was not read");
 }
 
 static int next_event(struct loader *l, yaml_event_t *event)
@@ -55,26 +68,34 @@ static int load_scalar(struct loader *l, const yaml_event_t *event,
 {
   const char *value = (const char *)event->data.scalar.value;
   size_t len = event->data.scalar.length;
-  if (memchr(value, '\0', len))
-    return bad(l, &event->start_mark, "text must not hold a NUL character");
+  if (memchr(value, '\0', len)) {
+    n->kind = NODE_WRONG;
+    return wrong(l, n->line, n->column, "text must not hold a NUL character");
+  }
   n->kind = NODE_SCALAR;
   n->text = arena_strndup(l->arena, value, len);
   n->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
   return 0;
 }
 
-static int check_key(struct loader *l, struct node *const *items, size_t pair)
+// Takes the last pair out of a map again when its key is not good.
+static int check_pair(struct loader *l, struct node *const *items,
+                      size_t *count)
 {
-  const struct node *key = items[2 * pair];
-  if (key->kind != NODE_SCALAR)
-    return error_at(l->err, LG_EINPUT, l->path, key->line, key->column,
-                    "a key must be text");
-  for (size_t i = 0; i < pair; i++)
-    if (strcmp(items[2 * i]->text, key->text) == 0)
-      return error_at(l->err, LG_EINPUT, l->path, key->line, key->column,
-                      "key '%s' is there twice (first on line %zu)", key->text,
-                      items[2 * i]->line);
-  return 0;
+  const struct node *key = items[*count - 2];
+  char *what = NULL;
+  if (key->kind != NODE_SCALAR && key->kind != NODE_WRONG)
+    what = xstrdup("a key must be text");
+  for (size_t i = 0; key->kind == NODE_SCALAR && i < *count - 2 && !what;
+       i += 2)
+    if (strcmp(items[i]->text, key->text) == 0)
+      what = xasprintf("key '%s' is there twice (first on line %zu)", key->text,
+                       items[i]->line);
+  int rc = what ? wrong(l, key->line, key->column, what) : 0;
+  if (what || key->kind != NODE_SCALAR)
+    *count -= 2;
+  free(what);
+  return rc;
 }
 
 // Loads what is between the start and the end of a list or a map.
@@ -95,11 +116,13 @@ static int load_items(struct loader *l, bool map, int depth, struct node *n)
     }
     GROW(items, count, room);
     rc = load_node(l, &event, depth + 1, &items[count]);
-    if (rc == 0 && map && count % 2 == 0)
-      rc = check_key(l, items, count / 2);
     if (rc)
       break;
     count++;
+    if (map && count % 2 == 0)
+      rc = check_pair(l, items, &count);
+    if (rc)
+      break;
   }
   if (rc == 0) {
     n->kind = map ? NODE_MAP : NODE_LIST;
@@ -119,21 +142,23 @@ static int load_node(struct loader *l, yaml_event_t *event, int depth,
   struct node *n = arena_alloc(l->arena, sizeof(*n));
   n->line = event->start_mark.line + 1;
   n->column = event->start_mark.column + 1;
-  int rc;
   bool anchored =
       (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
       (event->type == YAML_SEQUENCE_START_EVENT &&
        event->data.sequence_start.anchor) ||
       (event->type == YAML_MAPPING_START_EVENT &&
        event->data.mapping_start.anchor);
+  int rc = 0;
   if (event->type == YAML_ALIAS_EVENT || anchored)
-    rc = bad(l, &event->start_mark,
-             "anchors and aliases are not supported: write the value out");
-  else if (depth > MAX_DEPTH || ++l->nodes > MAX_NODES)
+    rc = wrong(l, n->line, n->column,
+               "anchors and aliases are not supported: write the value out");
+  if (rc == 0 && (depth > MAX_DEPTH || ++l->nodes > MAX_NODES))
     rc = bad(l, &event->start_mark, "too deep or too large");
-  else if (event->type == YAML_SCALAR_EVENT)
+  else if (rc == 0 && event->type == YAML_ALIAS_EVENT)
+    n->kind = NODE_WRONG;
+  else if (rc == 0 && event->type == YAML_SCALAR_EVENT)
     rc = load_scalar(l, event, n);
-  else
+  else if (rc == 0)
     rc = load_items(l, event->type == YAML_MAPPING_START_EVENT, depth, n);
   yaml_event_delete(event);
   if (rc == 0)
@@ -167,7 +192,7 @@ static int load_document(struct loader *l, const struct node **ret)
   if (!root)
     return error_at(l->err, LG_EINPUT, l->path, 1, 1, "the file is empty");
   *ret = root;
-  return 0;
+  return l->wrong ? LG_EINPUT : 0;
 }
 
 int yaml_parse(const char *path, const char *bytes, size_t len,

@@ -8,7 +8,8 @@
 #include "labgen/base/error.h"
 #include "labgen/lab/arena.h"
 
-enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
+// NODE_WRONG stands for what was complained of already.
+enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP, NODE_WRONG };
 
 struct node {
   enum node_kind kind;
@@ -26,7 +27,9 @@ const struct node *node_get(const struct node *map, const char *key);
 // *arena. LG_EINPUT, with the place, for: broken YAML or UTF-8, an empty
 // document or more than one, an anchor or an alias (so that no alias bomb can
 // exist), a key that is no text or is there twice, a NUL character, more than
-// 32 levels or 200,000 nodes. *ret is untouched on failure.
+// 32 levels or 200,000 nodes, more than 50 such mistakes. Where the rest of the
+// document can be read all the same, *ret is set too, so that the caller can
+// name what else is wrong in it; else *ret is untouched.
 int yaml_parse(const char *path, const char *bytes, size_t len,
                struct arena *arena, const struct node **ret, struct error *err);
 
