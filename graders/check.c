@@ -307,7 +307,6 @@ static enum verdict judge_boot(const struct check *c, const struct evidence *e,
 {
   const struct boot_facts *f = &e->plain;
 
-  (void)c;
   if (was_not_booted(f, "plain", text))
     return VERDICT_NOT_JUDGED;
   if (f->works)
@@ -317,6 +316,7 @@ static enum verdict judge_boot(const struct check *c, const struct evidence *e,
       f->shell ? "reached the shell, and then" : "did not reach the shell; it",
       buf_str(&f->detail));
   buf_adds(text, buf_str(&f->hang));
+  add_findings(&c->notes, e, true, text);
   return VERDICT_FAIL;
 }
 
@@ -555,6 +555,15 @@ static bool is_beside_the_point(const struct check *c, const struct evidence *e)
          (c->kind == CHECK_FINDINGS || c->kind == CHECK_TRAFFIC);
 }
 
+// Whether a check can say why those that need it are not judged. One that was
+// not reached for want of evidence cannot: what ended the evidence is for those
+// that need it to say.
+static bool says_why(const struct check_result *r)
+{
+  return r->verdict != VERDICT_PASS &&
+         (r->verdict != VERDICT_NOT_REACHED || r->needed != NULL);
+}
+
 // The first check that this one needs and that did not pass, or NULL.
 static const struct check_result *unmet(const struct check *c,
                                         const struct evidence *e,
@@ -564,8 +573,7 @@ static const struct check_result *unmet(const struct check *c,
   for (size_t n = 0; n < c->needs.count; n++)
     for (size_t i = 0; i < count; i++)
       if (strcmp(before[i].check->id, c->needs.items[n]) == 0 &&
-          before[i].verdict != VERDICT_PASS &&
-          !is_beside_the_point(before[i].check, e))
+          says_why(&before[i]) && !is_beside_the_point(before[i].check, e))
         return &before[i];
   return NULL;
 }
@@ -595,6 +603,7 @@ void rubric_judge(const struct rubric *rubric, const struct evidence *e,
     r->check = LIST_AT(rubric->checks, struct check, i);
     const struct check_result *before = unmet(r->check, e, results, i);
     if (before != NULL) {
+      r->needed = before->check;
       r->verdict = before->verdict == VERDICT_NOT_JUDGED ? VERDICT_NOT_JUDGED
                                                          : VERDICT_NOT_REACHED;
       buf_addf(&r->text, "'%s' comes before it: %s\n", before->check->id,

@@ -107,6 +107,9 @@ const char *verdict_words(enum verdict v);  // borrowed
 struct check_result {
   const struct check *check;  // borrowed
   enum verdict verdict;
+  // The check that it needs and that did not pass, or NULL: then the verdict is
+  // from the evidence. Borrowed.
+  const struct check *needed;
   long marks;
   // What was seen, a line each. Where the verdict is no pass there is at least
   // one. Bytes of the guest may be in it: hostile.

@@ -28,7 +28,9 @@
 // takes to print one), or this many ticks of the guest's clock without a line
 // in which no hart had anything to run. The clock on the wall only ends what the
 // host cannot run at all, and gives no verdict.
-enum { CPU_TIMES = 4, CPU_LEAST_S = 20, CPU_UNKNOWN_S = 90 };
+enum { CPU_TIMES = 4, CPU_LEAST_S = 20 };
+static const double cpu_unknown_s[] = {
+    [EFFORT_QUICK] = 20, [EFFORT_TESTS] = 40, [EFFORT_FULL] = 90};
 enum { IDLE_TICKS = 200, WALL_MS = 900000 };
 // What QEMU may use: ten times what it needs, for a guest that breaks out of it.
 #define QEMU_CPU_S 1800
@@ -301,10 +303,10 @@ static void note_facts(const struct boot *boot, struct watching *w,
   w->script.run_count = 0;
 }
 
-static double cpu_limit(double start_s)
+static double cpu_limit(double start_s, enum effort effort)
 {
   if (start_s <= 0)
-    return CPU_UNKNOWN_S;
+    return cpu_unknown_s[effort];
   return start_s * CPU_TIMES > CPU_LEAST_S ? start_s * CPU_TIMES : CPU_LEAST_S;
 }
 
@@ -320,7 +322,7 @@ static int boot_kernel(const struct gather_spec *spec, const char *kernel,
       .symbols = symbols,
       .report_at = at != NULL ? at->value : 0,
       .spec = spec,
-      .cpu_limit_s = cpu_limit(cpu_s),
+      .cpu_limit_s = cpu_limit(cpu_s, effort),
       .evidence = e,
       .facts = facts,
       .report = at != NULL ? &e->report : &none,
@@ -493,6 +495,22 @@ static int explore_student(const struct gather_spec *spec,
   return rc;
 }
 
+// A probe that makes no progress, where no watcher says why.
+static void add_hang(struct evidence *e)
+{
+  if (e->watched.hang.len == 0 || e->report.phase >= WATCH_STORM ||
+      report_has(&e->report, WATCH_CIRCULAR_WAIT))
+    return;
+  GROW(e->findings, e->finding_count, e->finding_room);
+  e->findings[e->finding_count++] = (struct found){
+      .source = "probe",
+      .kind = "hang",
+      .phase = e->report.phase,
+      .count = 1,
+      .text = xstrdup("the kernel hangs while it is watched"),
+  };
+}
+
 static int boot_watched(const struct gather_spec *spec,
                         const struct kernel_pair *pair, struct evidence *e,
                         struct error *err)
@@ -506,6 +524,7 @@ static int boot_watched(const struct gather_spec *spec,
   if (rc == 0) {
     e->reported = e->report.magic == WATCH_MAGIC;
     evidence_add_report(e, &symbols);
+    add_hang(e);
   }
   object_release(&symbols);
   return rc;
@@ -520,8 +539,8 @@ static int boot_plain(const struct gather_spec *spec,
   int rc = object_read(kernel, &symbols, err);
 
   if (rc == 0)
-    rc = boot_kernel(spec, kernel, &symbols, spec->plain_cpu_s, spec->effort,
-                     e, &e->plain, err);
+    rc = boot_kernel(spec, kernel, &symbols, spec->plain_cpu_s, spec->effort, e,
+                     &e->plain, err);
   object_release(&symbols);
   free(kernel);
   return rc;
