@@ -40,7 +40,7 @@ struct explore_options {
 struct explore_result {
   struct stories stories;  // findings and notes
   bool cut;                // the time was up: what was not found is not judged
-  bool same_events;  // of a replay: as the file has them
+  bool same_events;        // of a replay: as the file has them
   int64_t compile_ms, explore_ms;
   char *alloc, *free;  // owned; the names of the functions, for tables
 };

@@ -13,6 +13,7 @@
   "solutions/percpu-kalloc/reference/05-counts/files/kernel/kalloc.c"
 
 #define GLOBAL_ORDER "solutions/percpu-kalloc/designs/global-order.c"
+#define SHARED_POOL "solutions/percpu-kalloc/designs/shared-pool.c"
 
 // Beginnings of what the mutants of the sample are, without line numbers.
 static const char *const sample[] = {
@@ -68,6 +69,17 @@ Test(explore_mutants, a_sample_of_the_references_mutants_is_noticed)
     cr_assert(r.stories.findings > 0 || r.stories.notes > 0, "%s", sample[s]);
     explore_release(&r);
   }
+}
+
+// A cache that gives pages back to a pool is robbed between two statements.
+Test(explore_mutants, a_batch_of_nothing_that_is_given_back_is_found)
+{
+  struct explore_result r = {0};
+  explore_mutant(SHARED_POOL, "' > ' becomes ' >= ' in 'if (n > 0)'", &r);
+  cr_assert_eq(r.stories.findings, 1);
+  cr_assert_eq(r.stories.finding[0].kind, EX_WILD);
+  cr_assert_str_eq(r.stories.finding[0].program.name, "robbed-of-all");
+  explore_release(&r);
 }
 
 // The page that shows it was freed before the harts began.

@@ -187,6 +187,19 @@ Test(explore_shrink, what_is_not_needed_goes)
   cr_assert_lt(asked, 60);
 }
 
+Test(explore_shrink, large_numbers_become_small_in_few_attempts)
+{
+  struct ex_program p = {
+      .thread = {{.count = 0},
+                 {.op = {{OP_ALLOC, 1023}, {OP_FREE, 900}}, .count = 2}}};
+  int asked = 0;
+  shrink(&p, shows, &asked);
+  cr_assert_eq(p.thread[1].count, 2);
+  cr_assert_eq(p.thread[1].op[0].number, 2);
+  cr_assert_eq(p.thread[1].op[1].number, 1);
+  cr_assert_lt(asked, 60);
+}
+
 Test(explore_shrink, a_program_that_is_small_stays)
 {
   struct ex_program p = {

@@ -202,6 +202,13 @@ static void do_take(struct machine *m, struct thread *t, int n)
   t->held[t->held_count++] = page;
 }
 
+static void do_nonstop(struct machine *m, struct thread *t, int n)
+{
+  (void)m;
+  (void)n;
+  t->nonstop = true;
+}
+
 static void do_off(struct machine *m, struct thread *t, int n)
 {
   (void)t;
@@ -248,6 +255,7 @@ static void (*const operations[OP_COUNT])(struct machine *, struct thread *,
     [OP_FREE_ALL] = do_free_all,
     [OP_GIVE] = do_give,
     [OP_TAKE] = do_take,
+    [OP_NONSTOP] = do_nonstop,
     [OP_OFF] = do_off,
     [OP_ON] = do_on,
     [OP_LOCK] = do_lock,

@@ -10,12 +10,13 @@
 
 #include "graders/explore/debug.h"
 #include "graders/explore/hb.h"
+#include "graders/explore/pages.h"
 #include "graders/explore/rt/host.h"
 #include "labgen/base/error.h"
 
 enum {
-  IMAGE_HEAD = 64,     // bytes of a page that are really filled
-  IMAGE_PAGES = 512,   // most pages of a pool
+  IMAGE_HEAD = 64,  // bytes of a page that are really filled
+  IMAGE_PAGES = PAGES_MOST,
   IMAGE_NAMED = 4096,  // bytes of a page
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "graders/explore/pages.h"
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 
@@ -22,7 +23,7 @@ static const struct {
 #undef ROW
 };
 
-enum { FILE_BYTES = 1 << 20, PAGES_MOST = 512 };
+enum { FILE_BYTES = 1 << 20 };
 
 // The document that is being read.
 struct reader {
@@ -115,6 +116,11 @@ static int read_list(struct reader *r, yaml_node_t *list, int most,
   }
   *ret_count = count;
   return 0;
+}
+
+bool ex_op_has_number(enum ex_op_kind kind)
+{
+  return operations[kind].argument;
 }
 
 const char *ex_op_word(enum ex_op_kind kind)

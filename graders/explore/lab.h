@@ -15,18 +15,19 @@ enum { EX_HARTS = 3, EX_OPS = 24, EX_HART_SETS = 4, EX_ARGS = 3 };
 // What a program can do; word in the file, whether a number follows.
 //
 //   number, word, argument
-#define EX_OPERATIONS(X)                                                      \
-  X(ALLOC, "alloc", 1)         /* allocates that many pages, or until none */ \
-  X(ALLOC_ALL, "alloc-all", 0) /* until there is none */                      \
-  X(FREE, "free", 1) /* frees that many of its pages, oldest first */         \
-  X(FREE_LAST, "free-last", 0) /* frees the page it got last */               \
-  X(FREE_ALL, "free-all", 0)                                                  \
-  X(GIVE, "give", 1)          /* hands its oldest page to that thread */      \
-  X(TAKE, "take", 0)          /* waits for a page that is handed over */      \
-  X(OFF, "interrupts-off", 0) /* push_off, as a caller does */                \
-  X(ON, "interrupts-on", 0)   /* pop_off */                                   \
-  X(LOCK, "lock", 1)          /* takes the caller's lock of that number */    \
-  X(UNLOCK, "unlock", 1)                                                      \
+#define EX_OPERATIONS(X)                                                       \
+  X(ALLOC, "alloc", 1)         /* allocates that many pages, or until none */  \
+  X(ALLOC_ALL, "alloc-all", 0) /* until there is none */                       \
+  X(FREE, "free", 1) /* frees that many of its pages, oldest first */          \
+  X(FREE_LAST, "free-last", 0) /* frees the page it got last */                \
+  X(FREE_ALL, "free-all", 0)                                                   \
+  X(GIVE, "give", 1)          /* hands its oldest page to that thread */       \
+  X(TAKE, "take", 0)          /* waits for a page that is handed over */       \
+  X(NONSTOP, "nonstop", 0)    /* from here on, no preemption of it is tried */ \
+  X(OFF, "interrupts-off", 0) /* push_off, as a caller does */                 \
+  X(ON, "interrupts-on", 0)   /* pop_off */                                    \
+  X(LOCK, "lock", 1)          /* takes the caller's lock of that number */     \
+  X(UNLOCK, "unlock", 1)                                                       \
   X(FREE_BAD, "free-bad", 1) /* 0 unaligned, 1 below the pages, 2 above */
 
 enum ex_op_kind {
@@ -87,7 +88,8 @@ void ex_lab_release(struct ex_lab *lab);
 
 // Reads operations such as "alloc 2"; LG_EINPUT names what is wrong.
 int ex_ops_parse(const char *text, struct ex_op *ret, struct error *err);
-// The word of an operation; borrowed.
+// The word of an operation, borrowed, and whether a number follows it.
 const char *ex_op_word(enum ex_op_kind kind);
+bool ex_op_has_number(enum ex_op_kind kind);
 
 #endif

@@ -187,7 +187,7 @@ void machine_move_point(struct machine *m, struct thread *t)
       {0, (uint8_t)machine_id(m, t)}};
   if (m->alone)
     return;
-  if (!choose_open(m->chooser) || !t->numbered) {
+  if (t->nonstop || !choose_open(m->chooser) || !t->numbered) {
     choose_skip(m->chooser);
     return;
   }
@@ -202,7 +202,7 @@ void machine_point(struct machine *m, struct thread *t)
       {0, (uint8_t)machine_id(m, t)}};
   if (m->alone)
     return;
-  if (!choose_open(m->chooser)) {
+  if (t->nonstop || !choose_open(m->chooser)) {
     choose_skip(m->chooser);
     return;
   }
@@ -478,6 +478,7 @@ static void restore(struct machine *m)
     memcpy(t->held, s->held, (size_t)s->held_count * sizeof t->held[0]);
     t->numbered = NULL;
     t->stale = false;
+    t->nonstop = false;
     m->gifts[i] = m->gifts_taken[i] = 0;
     m->gift_clock[i] = (struct hb_clock){{0}};
   }

@@ -58,6 +58,7 @@ struct thread {
 
   int held[IMAGE_PAGES];  // pages, oldest first
   int held_count;
+  bool nonstop;  // it gives way only when it cannot go on
 
   const void *at;  // where it accessed memory, or asked for a lock, last
   bool in_code;    // it is in the code under test, or in a hook of it

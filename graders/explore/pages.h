@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PAGES_MOST = 512 };
+enum { PAGES_MOST = 1536 };  // of a pool
 
 enum page_state {
   PAGE_FREE,     // the allocator's

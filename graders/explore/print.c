@@ -210,9 +210,9 @@ static void ops_text(const struct ex_ops *ops, struct buf *b)
   for (int i = 0; i < ops->count; i++) {
     const struct ex_op *op = &ops->op[i];
     buf_addf(b, "%s%s", i ? ", " : "", ex_op_word(op->kind));
-    if (op->number > 1 || op->kind >= OP_GIVE)
-      if (op->kind != OP_TAKE && op->kind != OP_OFF && op->kind != OP_ON)
-        buf_addf(b, " %d", op->number);
+    bool one = (op->kind == OP_ALLOC || op->kind == OP_FREE) && op->number == 1;
+    if (ex_op_has_number(op->kind) && !one)
+      buf_addf(b, " %d", op->number);
   }
 }
 

@@ -27,11 +27,13 @@ static bool shrink_ops(struct ex_program *p, struct ex_ops *ops,
     struct ex_op *op = &ops->op[i];
     if ((op->kind != OP_ALLOC && op->kind != OP_FREE) || op->number < 2)
       continue;
-    op->number--;
-    if (shows(arg, p))
-      any = true;
-    else
-      *ops = before;
+    for (int less = op->number / 2; less > 0; less /= 2) {
+      op->number -= less;
+      if (shows(arg, p))
+        any = true;
+      else
+        op->number += less;
+    }
   }
   return any;
 }

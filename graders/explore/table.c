@@ -293,6 +293,26 @@ static void add_for_ever(struct writer *w)
   *new_row(t, 0) = last;
 }
 
+// A cell is for reading: of very many phrases, the first and the last stay.
+static void shorten(struct buf *cell)
+{
+  enum { MOST = 1500, FIRST = 800, LAST = 500 };
+  size_t first = FIRST, last = cell->len - LAST, phrases = 0;
+  if (cell->len <= MOST)
+    return;
+  while (cell->data[first] != ';')
+    first++;
+  while (cell->data[last] != ';')
+    last--;
+  if (last <= first)
+    return;
+  for (size_t i = first; i < last; i++)
+    phrases += cell->data[i] == ';';
+  char *left_out = xasprintf("; ... (%zu more)", phrases);
+  buf_splice(cell, first, last - first, left_out, strlen(left_out));
+  free(left_out);
+}
+
 void table_make(const struct story *s, const struct table_words *words,
                 struct table *ret)
 {
@@ -315,6 +335,8 @@ void table_make(const struct story *s, const struct table_words *words,
   }
   if (s->kind == EX_DEADLOCK)
     add_for_ever(&w);
+  for (size_t i = 0; i < ret->rows; i++)
+    shorten(&ret->row[i].cell[ret->row[i].column]);
 }
 
 void table_release(struct table *t)
