@@ -286,6 +286,8 @@ static void report_tampering(const struct judging *j,
     if (check_shows_tampering(r->check) && r->verdict == VERDICT_FAIL)
       add_lines(&j->clinic->staff, j->k, buf_str(&r->text));
   }
+  if (j->k->evidence.unexplorable)
+    add_lines(&j->clinic->staff, j->k, buf_str(&j->k->evidence.explore_words));
 }
 
 static int boot_kernel(const struct judging *j, struct error *err)

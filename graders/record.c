@@ -186,6 +186,8 @@ static json_t *held_json(const struct record_parts *p)
         p->results[i].verdict == VERDICT_FAIL)
       buf_adds(&text, buf_str(&p->results[i].text));
   }
+  if (p->evidence && p->evidence->unexplorable)
+    buf_adds(&text, buf_str(&p->evidence->explore_words));
   json_t *lines = json_lines(buf_str(&text));
   buf_release(&text);
   return lines;
