@@ -280,6 +280,9 @@ json_t *record_result(const struct record_parts *p)
   json_object_set_new(json, "checks", checks_json(p));
   json_object_set_new(json, "held", held_json(p));
   json_object_set_new(json, "clinic", clinic_json(p->clinic));
+  json_object_set_new(
+      json, "clinic_not_judged",
+      json_lines(p->clinic ? buf_str(&p->clinic->unjudged) : ""));
   json_object_set_new(json, "staff",
                       json_lines(p->clinic ? buf_str(&p->clinic->staff) : ""));
   return json;
