@@ -578,8 +578,8 @@ static int boot_plain(const struct gather_spec *spec,
   int rc = object_read(kernel, &symbols, err);
 
   if (rc == 0)
-    rc = boot_kernel(spec, kernel, &symbols, spec->plain_cpu_s, spec->effort,
-                     e, &e->plain, err);
+    rc = boot_kernel(spec, kernel, &symbols, spec->plain_cpu_s, spec->effort, e,
+                     &e->plain, err);
   object_release(&symbols);
   free(kernel);
   return rc;

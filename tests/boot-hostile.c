@@ -48,6 +48,44 @@ static void write_rubric(const char *checks)
 TestSuite(hostile, .init = exam_set_up, .fini = exam_tear_down,
           .timeout = 1800);
 
+// --- the drawn word ---------------------------------------------------------
+
+#define USERTESTS_CHECKS                                                  \
+  "\nchecks:\n"                                                           \
+  "  - {id: build, title: B, kind: build, marks: 1, hint: H}\n"           \
+  "  - {id: boot, title: B, kind: boot, needs: [build], marks: 1, "       \
+  "hint: H}\n"                                                            \
+  "  - {id: usertests, title: U, kind: console, effort: full, marks: 1, " \
+  "hint: H, program: usertests, lines: [NONCE ALL TESTS PASSED]}\n"       \
+  "  - {id: said, title: S, kind: console, effort: full, marks: 1, "      \
+  "hint: H, program: wordless, lines: [ALL TESTS PASSED]}\n"              \
+  "  - {id: earned, title: E, kind: console, effort: full, marks: 1, "    \
+  "hint: H, program: wordless, lines: [NONCE ALL TESTS PASSED]}\n"
+
+// A run that was not given the word passes all its tests, and says so in vain.
+Test(hostile, usertests_earns_its_marks_with_the_word_of_its_run_alone)
+{
+  struct buf rubric = BUF_INIT;
+  char *path = path_join(exam.dir, "rubric.yaml");
+  write_rubric(USERTESTS_CHECKS);
+  cr_assert_eq(file_read(path, 1 << 20, &rubric, NULL), 0);
+  replace(&rubric, "  - {id: kalloctest-again,",
+          "  - {id: wordless, type: usertests copyin, effort: full}\n"
+          "  - {id: kalloctest-again,");
+  cr_assert_eq(file_write(path, rubric.data, rubric.len, 0644, NULL), 0);
+  exam_hand_in("s0", course_reference(&exam.course));
+  EXAM_RUN(1, "--only", "build,boot,usertests,said,earned");
+  exam_expect_verdict("s0", "boot", "pass");
+  exam_expect_verdict("s0", "usertests", "pass");
+  exam_expect_verdict("s0", "said", "pass");
+  exam_expect_verdict("s0", "earned", "fail");
+  json_t *record = exam_result("s0");
+  cr_expect_eq(record_number(json_object_get(record, "final"), "marks"), 4);
+  json_decref(record);
+  buf_release(&rubric);
+  free(path);
+}
+
 // --- attempts ---------------------------------------------------------------
 
 // What is changed in the reference, and what must come of it.
