@@ -47,7 +47,7 @@ struct check {
   int kind;                 // enum check_kind
   struct texts needs;       // checks before it that must have passed
   struct texts worth_with;  // checks; where one fails, this earns nothing
-  struct texts findings;    // SOURCE/KIND; for CHECK_FINDINGS
+  struct texts findings;    // SOURCE/KIND; any of them fails it
   struct texts notes;       // as findings, but shown and not held against it
   const char *program;      // whose run is looked at; for CHECK_CONSOLE
   struct texts lines;       // whole ones, NONCE in them; for CHECK_CONSOLE

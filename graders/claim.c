@@ -36,7 +36,7 @@ struct explore_said said_of_evidence(const struct evidence *e)
 {
   struct explore_said s = {.explored = e->explored};
 
-  if (e->explore_refused)
+  if (e->unexplorable)
     s.refused = xstrdup(buf_str(&e->explore_words));
   for (size_t i = 0; i < e->finding_count; i++) {
     const struct found *f = &e->findings[i];

@@ -286,6 +286,8 @@ static void report_tampering(const struct judging *j,
     if (check_shows_tampering(r->check) && r->verdict == VERDICT_FAIL)
       add_lines(&j->clinic->staff, j->k, buf_str(&r->text));
   }
+  if (j->k->evidence.unexplorable)
+    add_lines(&j->clinic->staff, j->k, buf_str(&j->k->evidence.explore_words));
 }
 
 static int boot_kernel(const struct judging *j, struct error *err)
@@ -463,11 +465,19 @@ int clinic_judge(const struct clinic_spec *spec, struct clinic *ret,
 {
   struct course *course = spec->course;
   struct clinic c = {0};
+  struct error mine = {0};
   size_t mark = objects_mark(course->objects);
-  int rc = 0;
-  if (course->secret.len == 0)
-    rc = lab_read_secret(&course->lab, &course->roster, &course->secret, err);
-  rc = rc ? rc : student_make(course, spec->student, &c.work, err);
+  if (course->secret.len == 0 &&
+      lab_read_secret(&course->lab, &course->roster, &course->secret, &mine)) {
+    buf_addf(&c.unjudged,
+             "the clinic was not judged, since its kernels follow from the "
+             "course secret: %s\n",
+             mine.message);
+    error_release(&mine);
+    *ret = c;
+    return 0;
+  }
+  int rc = student_make(course, spec->student, &c.work, err);
   objects_rollback(course->objects, mark);
   rc = rc ? rc : judge_all(spec, &c, err);
   if (rc)
@@ -483,6 +493,12 @@ void clinic_results(struct clinic *c, const struct rubric *rubric,
   size_t first = clinic_first_check(rubric);
   for (size_t i = first; i < rubric->checks.count; i++) {
     const struct check *check = LIST_AT(rubric->checks, struct check, i);
+    if (c->unjudged.len > 0) {
+      ret[i - first] = (struct check_result){
+          .check = check, .verdict = VERDICT_NOT_JUDGED, .text = BUF_INIT};
+      buf_adds(&ret[i - first].text, buf_str(&c->unjudged));
+      continue;
+    }
     struct clinic_kernel *k = &c->kernels[check->clinic_number - 1];
     enum verdict verdict = k->verdicts[check->clinic_part];
     ret[i - first] = (struct check_result){
@@ -509,6 +525,7 @@ void clinic_release(struct clinic *c)
   free(c->kernels);
   buf_release(&c->notes);
   buf_release(&c->staff);
+  buf_release(&c->unjudged);
   student_release(&c->work);
   *c = (struct clinic){0};
 }

@@ -68,8 +68,9 @@ struct clinic {
   struct student_work work;
   struct clinic_kernel *kernels;  // owned; as many as the lab hands out
   size_t count;
-  struct buf notes;  // a line each; hostile
-  struct buf staff;  // what only staff are to read, a line each; hostile
+  struct buf notes;     // a line each; hostile
+  struct buf staff;     // what only staff are to read, a line each; hostile
+  struct buf unjudged;  // why nothing of it was judged; then there is no kernel
 };
 
 struct clinic_spec {
@@ -83,9 +84,9 @@ struct clinic_spec {
 
 // Renders the student's kernels again, splices into each what came back, boots
 // those that were changed, and reads the answers. What is wrong with a
-// submission is a verdict and no error. LG_EINPUT when the secret cannot be read
-// or a bug names no check that can show it; LG_EHARNESS, LG_EIO. *ret is
-// untouched on failure.
+// submission is a verdict and no error, and so is a secret that cannot be read:
+// all is not judged then. LG_EINPUT when a bug names no check that can show it;
+// LG_EHARNESS, LG_EIO. *ret is untouched on failure.
 int clinic_judge(const struct clinic_spec *spec, struct clinic *ret,
                  struct error *err);
 

@@ -21,6 +21,8 @@ static void add_record(struct copies *c, const struct student *student,
   json_t *row;
   long max = record_max(record);
   c->max = max > c->max ? max : c->max;
+  c->clinic = c->clinic ||
+              json_array_size(json_object_get(record, "clinic_not_judged")) > 0;
   json_array_foreach(json_object_get(record, "clinic"), i, row)
   {
     const char *hash = record_text(row, "hash");

@@ -12,7 +12,7 @@
 struct copies {
   struct copy *kernels;  // owned; sorted by hash
   size_t count, room;
-  bool clinic;  // any record has the clinic judged
+  bool clinic;  // any record has the clinic, judged or not
   long max;     // the most that any record is worth; 0: nothing was judged
 };
 

@@ -37,6 +37,9 @@ enum { IDLE_TICKS = 200, WALL_MS = 900000 };
 #define QEMU_ADDRESS_BYTES (8ull << 30)
 enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
 
+// Where the RAM of QEMU's machine "virt" begins.
+#define MEMORY_BASE UINT64_C(0x80000000)
+
 // Between two times that Ctrl-P is pressed once more, and how often.
 enum { AGAIN_MS = 1000, AGAIN_TIMES = 20 };
 
@@ -271,6 +274,18 @@ static void read_ctrlp(struct boot_facts *f, unsigned cpus)
   f->ctrlp.complete = *at == '\n' || *at == '\0';
 }
 
+// The pages that there are to give out: all from the symbol `end` on.
+static long pages_of(const struct watching *w)
+{
+  enum { PAGE_BYTES = 4096 };
+  const struct object_symbol *end = object_find(w->symbols, "end");
+  uint64_t top = MEMORY_BASE + ((uint64_t)w->spec->memory_mib << 20);
+
+  return end != NULL && end->value < top
+             ? (long)((top - end->value) / PAGE_BYTES)
+             : 0;
+}
+
 static void note_facts(const struct boot *boot, struct watching *w,
                        struct boot_facts *f)
 {
@@ -291,6 +306,7 @@ static void note_facts(const struct boot *boot, struct watching *w,
     buf_addf(&f->detail, ": %s", boot_detail(boot));
   buf_add(&f->console, buf_str(&console->text), console->text.len);
   read_ctrlp(f, WATCH_CPUS);
+  f->pages = pages_of(w);
   counted_tampering(&w->counted, w->symbols, w->kernel, w->spec->stock,
                     console->bytes, &f->tampering);
   if (verdict == BOOT_POWERED_OFF)
@@ -454,41 +470,83 @@ bool found_by_explorer(const struct found *f)
   return strcmp(f->source, "explorer") == 0 || strcmp(f->source, "race") == 0;
 }
 
+static struct explore_options explore_options_of(const struct stock *stock,
+                                                 const char *path,
+                                                 const char *headers)
+{
+  return (struct explore_options){.path = path,
+                                  .headers = headers,
+                                  .bound = EXPLORE_BOUND,
+                                  .sandbox = stock->sandbox};
+}
+
+// Whether the explorer has what it needs here, which the course's file tells.
+static bool explores_own(const struct stock *stock, const char *headers)
+{
+  struct explore_options options =
+      explore_options_of(stock, stock->dir, headers);
+  struct explore_result result = {0};
+
+  options.bound = 0;
+  options.schedules_most = 1;
+  bool can = explore(&options, &result, NULL) == 0;
+  explore_release(&result);
+  return can;
+}
+
+// Why there is no exploration. Of a file that does not compile, what it is
+// called here is nobody's business.
+static void note_unexplored(struct evidence *e, const char *path,
+                            const char *words)
+{
+  size_t len = strlen(path);
+
+  buf_addf(&e->explore_words, "the explorer cannot run this file: it%s\n",
+           strncmp(words, path, len) == 0 ? words + len : words);
+}
+
+static void add_stories(struct evidence *e, const struct explore_result *r)
+{
+  const struct stories *s = &r->stories;
+
+  for (size_t i = 0; i < s->findings; i++) {
+    add_story(e, r, &s->finding[i], !s->finding[i].repeats);
+    if (s->finding[i].key == STORY_OF_THE_END &&
+        s->finding[i].kind == EX_CRASH) {
+      e->unexplorable = true;
+      buf_addf(&e->explore_words, "%s\n", s->finding[i].text);
+    }
+  }
+  for (size_t i = 0; i < s->notes; i++)
+    add_story(e, r, &s->note[i], true);
+  print_coverage(s, EXPLORE_BOUND, PRINT_TEXT, &e->explore_words);
+}
+
 // Findings of the explorer count when their trace repeats; notes never do.
 static int explore_student(const struct gather_spec *spec,
                            const struct kernel_pair *pair, struct evidence *e,
                            struct error *err)
 {
   char *headers = path_join(spec->stock->dir, "kernel");
-  struct explore_options options = {
-      .path = pair->preprocessed,
-      .headers = headers,
-      .bound = EXPLORE_BOUND,
-      .sandbox = spec->stock->sandbox,
-  };
+  struct explore_options options =
+      explore_options_of(spec->stock, pair->preprocessed, headers);
   struct explore_result result = {0};
   struct error words = {0};
 
   tell(spec, "explores");
   int rc = explore(&options, &result, &words);
+  const char *message = words.message ? words.message : "";
 
   e->explored = rc == 0 && !result.cut;
-  if (rc == LG_EBUILD || rc == LG_EINPUT) {
-    // It needs something that the explorer does not model.
-    buf_adds(&e->explore_words, words.message);
-    e->explored = e->explore_refused = true;
+  if (rc == 0) {
+    add_stories(e, &result);
+  } else if (rc == LG_EBUILD || rc == LG_EINPUT) {
+    e->unexplorable = rc == LG_EBUILD && explores_own(spec->stock, headers);
+    note_unexplored(e, pair->preprocessed, message);
     rc = 0;
-  } else if (rc != 0) {
-    rc = error_set(err, rc, "%s", words.message ? words.message : "");
+  } else {
+    rc = error_set(err, rc, "%s", message);
   }
-  if (rc == 0)
-    print_coverage(&result.stories, EXPLORE_BOUND, PRINT_TEXT,
-                   &e->explore_words);
-  for (size_t i = 0; rc == 0 && i < result.stories.findings; i++)
-    add_story(e, &result, &result.stories.finding[i],
-              !result.stories.finding[i].repeats);
-  for (size_t i = 0; rc == 0 && i < result.stories.notes; i++)
-    add_story(e, &result, &result.stories.note[i], true);
   explore_release(&result);
   error_release(&words);
   free(headers);

@@ -34,6 +34,7 @@ struct boot_facts {
   struct buf detail;   // why it ended; hostile
   struct buf console;  // all of it; hostile
   struct ctrlp_line ctrlp;
+  long pages;    // of memory behind the kernel's image
   double cpu_s;  // of QEMU
   int64_t wall_ms;
   struct buf hang;   // the report on a hang, "" where there was none
@@ -70,9 +71,11 @@ struct evidence {
                    // condition of other checks
   bool reported;   // the watchers' report was there
   struct watch_report report;
-  bool explored;             // as far as its bound
-  bool explore_refused;      // it needs something that the explorer lacks
-  struct buf explore_words;  // what was run of it, or why it was not
+  bool explored;  // as far as its bound
+  // The submission's file, unlike the course's, does not go with the explorer:
+  // it does not compile for this host, or ended the process that ran it.
+  bool unexplorable;
+  struct buf explore_words;  // what was run of it, or why it was not; hostile
   enum effort effort;        // what the plain kernel was asked to do
   struct found *findings;    // owned
   size_t finding_count, finding_room;

@@ -251,7 +251,7 @@ static void add_crash(const struct child_result *res, struct stories *to)
   child_result_describe(res, &how);
   struct story s = {
       .kind = res->end == CHILD_TIMED_OUT ? EX_ENDLESS : EX_CRASH,
-      .key = UINT64_MAX,
+      .key = STORY_OF_THE_END,
       .text = xasprintf("the code ended the explorer, which %s", buf_str(&how)),
       .name = xstrdup(""),
       .place = {.function = xstrdup(""), .file = xstrdup("")},
@@ -329,7 +329,7 @@ static int finish(const struct run *r, struct explore_result *ret,
   size_t kept = 0;
   for (size_t i = 0; i < s->findings; i++) {
     // A crash of a child has no schedule that could be repeated.
-    if (s->finding[i].key == UINT64_MAX) {
+    if (s->finding[i].key == STORY_OF_THE_END) {
       s->finding[kept++] = s->finding[i];
       continue;
     }

@@ -51,9 +51,13 @@ static void add_check(const struct class_spec *spec,
   if (!row || (marks >= c->marks && !reason &&
                strcmp(record_text(row, "verdict"), "pass") == 0))
     return;
+  const char *verdict = record_text(row, "verdict");
   buf_adds(b, "\n## ");
   add_md(b, c->title);
-  buf_addf(b, ": %ld of %ld\n", marks, c->marks);
+  if (strcmp(verdict, verdict_words(VERDICT_NOT_JUDGED)) == 0 && !reason)
+    buf_addf(b, ": %s\n", verdict);
+  else
+    buf_addf(b, ": %ld of %ld\n", marks, c->marks);
   if (reason) {
     buf_adds(b, "\nStaff decided: ");
     add_md(b, reason);
@@ -126,8 +130,8 @@ static void write_feedback(const struct class_spec *spec,
   buf_addc(b, '\n');
   if (s->state == RECORD_NOT_JUDGED && !s->marks.overridden)
     buf_adds(b,
-             "\nNot judged: the grader or its machine was at fault. It will "
-             "be run again; you lose nothing by it.\n");
+             "\nNot judged as a whole: the grader or its machine was at fault. "
+             "It will be run again; you lose nothing by it.\n");
   else
     buf_addf(b, "\nMarks: %ld of %ld.\n", s->marks.total, s->marks.max);
   if (s->state == RECORD_REFUSED)
@@ -135,7 +139,8 @@ static void write_feedback(const struct class_spec *spec,
   if (s->state == RECORD_REFUSED)
     add_block(b, json_object_get(s->record, "reason"));
   add_lateness(spec, s, b);
-  for (size_t i = 0; i < rubric->checks.count && s->state == RECORD_JUDGED; i++)
+  bool some = s->state == RECORD_JUDGED || s->state == RECORD_NOT_JUDGED;
+  for (size_t i = 0; i < rubric->checks.count && some; i++)
     add_check(spec, s, LIST_AT(rubric->checks, struct check, i), b);
   add_changes(s, b);
   json_array_foreach(json_object_get(s->record, "clinic"), k, kernel)

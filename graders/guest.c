@@ -90,9 +90,10 @@ int guest_open(unsigned memory_mib, const char *folder, struct guest *ret,
   g.machine = xstrdup("memory-backend=ram");
   // prealloc: a kernel touches every page while it boots, and faults one by one
   // cost half of that time.
-  g.object = xasprintf("memory-backend-file,id=ram,size=%uM,mem-path=%s,"
-                       "share=on,prealloc=on",
-                       memory_mib, g.path);
+  g.object = xasprintf(
+      "memory-backend-file,id=ram,size=%uM,mem-path=%s,"
+      "share=on,prealloc=on",
+      memory_mib, g.path);
   *ret = g;
   ret->args[0] = "-machine";
   ret->args[1] = ret->machine;

@@ -186,6 +186,8 @@ static json_t *held_json(const struct record_parts *p)
         p->results[i].verdict == VERDICT_FAIL)
       buf_adds(&text, buf_str(&p->results[i].text));
   }
+  if (p->evidence && p->evidence->unexplorable)
+    buf_adds(&text, buf_str(&p->evidence->explore_words));
   json_t *lines = json_lines(buf_str(&text));
   buf_release(&text);
   return lines;
@@ -278,6 +280,9 @@ json_t *record_result(const struct record_parts *p)
   json_object_set_new(json, "checks", checks_json(p));
   json_object_set_new(json, "held", held_json(p));
   json_object_set_new(json, "clinic", clinic_json(p->clinic));
+  json_object_set_new(
+      json, "clinic_not_judged",
+      json_lines(p->clinic ? buf_str(&p->clinic->unjudged) : ""));
   json_object_set_new(json, "staff",
                       json_lines(p->clinic ? buf_str(&p->clinic->staff) : ""));
   return json;

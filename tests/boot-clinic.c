@@ -238,3 +238,37 @@ Test(clinic_grade, the_lab_counts_beside_it_and_a_changed_answer_is_judged_anew)
   free(lab);
   free(answer);
 }
+
+// Staff who have no secret judge what needs none; with it, the rest follows.
+Test(clinic_grade,
+     without_the_course_secret_the_lab_is_judged_and_the_rest_said)
+{
+  char *folder = path_join(exam.work, "s2");
+  char *lab = path_join(exam.dir, "out/students/s2");
+  char *secret = path_join(exam.dir, "secret");
+  static const char only[] = "build,object,clinic-1-class";
+  commit("s2", "clinic-1", NULL, "class: accounting\n");
+  cr_assert_eq(GIT(folder, NULL, "fetch", "-q", lab,
+                   "my-percpu-kalloc:my-percpu-kalloc"),
+               0);
+  cr_assert_eq(file_remove_tree(secret, NULL), 0);
+  EXAM_RUN(3, "-s", "s2", "--only", only, "--effort", "quick");
+  json_t *without = exam_result("s2");
+  expect(without, "build", "pass");
+  expect(without, "object", "pass");
+  expect(without, "clinic-1-class", "not judged");
+  cr_expect_str_eq(record_text(without, "status"), "not judged");
+  exam_expect_text("s2", "result.json", "follow from the course secret", true);
+  exam_expect_text("s2", "feedback.md", "not judged", true);
+  exam_expect_text("s2", "feedback.md", "course secret", true);
+  exam_expect_text("s2", "feedback.md", "you lose nothing by it", true);
+  cr_assert_eq(file_write(secret, SECRET, strlen(SECRET), 0600, NULL), 0);
+  EXAM_RUN(1, "-s", "s2", "--only", only, "--effort", "quick");
+  json_t *with = exam_result("s2");
+  cr_expect_str_eq(record_text(with, "status"), "judged");
+  json_decref(without);
+  json_decref(with);
+  free(folder);
+  free(lab);
+  free(secret);
+}

@@ -17,7 +17,7 @@
 
 TestSuite(bombs, .init = exam_set_up, .fini = exam_tear_down, .timeout = 300);
 
-enum { COMMIT = 1, TREE = 2, BLOB = 3, OFS_DELTA = 6, OBJECTS = 8 };
+enum { COMMIT = 1, TREE = 2, BLOB = 3, OFS_DELTA = 6, OBJECTS = 128 };
 
 struct id {
   unsigned char bytes[20];
@@ -179,22 +179,38 @@ static void add_index(const struct pack *p, const struct id *sum,
   buf_add(ret, (const char *)all.bytes, 20);
 }
 
-// Hands the pack in as s0's bare repository, its commit one of `tree`.
-static void hand_in_pack(struct pack *p, const struct id *tree)
+// A commit; `filler` bytes of blanks are its message. `parent` may be NULL.
+static struct id add_commit(struct pack *p, const struct id *tree,
+                            const struct id *parent, size_t filler)
 {
-  struct buf commit = BUF_INIT, index = BUF_INIT, ref = BUF_INIT;
-  char *git = path_join(exam.work, "s0"), *packs;
-  packs = path_join(git, "objects/pack");
-  cr_assert_eq(file_mkdirs(packs, NULL), 0);
+  struct buf commit = BUF_INIT;
   buf_adds(&commit, "tree ");
   for (int i = 0; i < 20; i++)
     buf_addf(&commit, "%02x", tree->bytes[i]);
+  buf_adds(&commit, parent ? "\nparent " : "");
+  for (int i = 0; parent && i < 20; i++)
+    buf_addf(&commit, "%02x", parent->bytes[i]);
   buf_adds(&commit,
            "\nauthor A <a@b> 1740000000 +0000\n"
            "committer A <a@b> 1740000000 +0000\n\nm\n");
-  struct id top = add_object(p, COMMIT, buf_str(&commit), commit.len);
+  char *blanks = xmalloc(filler + 1);
+  memset(blanks, ' ', filler);
+  buf_add(&commit, blanks, filler);
+  struct id id = add_object(p, COMMIT, buf_str(&commit), commit.len);
+  buf_release(&commit);
+  free(blanks);
+  return id;
+}
+
+// Hands the pack in as s0's bare repository.
+static void hand_in_pack(struct pack *p, const struct id *top)
+{
+  struct buf index = BUF_INIT, ref = BUF_INIT;
+  char *git = path_join(exam.work, "s0"), *packs;
+  packs = path_join(git, "objects/pack");
+  cr_assert_eq(file_mkdirs(packs, NULL), 0);
   for (int i = 0; i < 20; i++)
-    buf_addf(&ref, "%02x", top.bytes[i]);
+    buf_addf(&ref, "%02x", top->bytes[i]);
   buf_addc(&ref, '\n');
   p->bytes.data[11] = (char)p->count;
   struct id sum = hash(buf_str(&p->bytes), p->bytes.len);
@@ -204,11 +220,18 @@ static void hand_in_pack(struct pack *p, const struct id *tree)
   write_below(packs, "pack-1.pack", &p->bytes);
   write_below(packs, "pack-1.idx", &index);
   write_below(git, "HEAD", &ref);
-  struct buf *const owned[] = {&commit, &index, &ref, &p->bytes};
-  for (size_t i = 0; i < 4; i++)
+  struct buf *const owned[] = {&index, &ref, &p->bytes};
+  for (size_t i = 0; i < 3; i++)
     buf_release(owned[i]);
   free(git);
   free(packs);
+}
+
+// ... with one commit, of the tree.
+static void hand_in_tree(struct pack *p, const struct id *tree)
+{
+  struct id top = add_commit(p, tree, NULL, 0);
+  hand_in_pack(p, &top);
 }
 
 static void expect_refused(const char *why)
@@ -248,7 +271,7 @@ Test(bombs, a_file_that_deltas_make_huge)
   add_object(&p, BLOB, zeros, PIECE);
   struct id blob = add_delta(&p, PIECE, PIECE, MANY);
   struct id top = add_trees(&p, &blob);
-  hand_in_pack(&p, &top);
+  hand_in_tree(&p, &top);
   expect_refused("more than 8 MiB");
   free(zeros);
 }
@@ -263,7 +286,7 @@ Test(bombs, a_small_file_made_of_a_huge_one)
   add_delta(&p, PIECE, PIECE, MANY);
   struct id blob = add_delta(&p, (uint64_t)PIECE * MANY, 7, 1);
   struct id top = add_trees(&p, &blob);
-  hand_in_pack(&p, &top);
+  hand_in_tree(&p, &top);
   expect_refused("kernel/kalloc.c");
   free(zeros);
 }
@@ -280,7 +303,24 @@ Test(bombs, a_folder_that_deltas_make_huge)
   size_t len = tree.len;
   add_object(&p, TREE, buf_str(&tree), len);
   struct id top = add_delta(&p, len, (uint32_t)len, MANY);
-  hand_in_pack(&p, &top);
+  hand_in_tree(&p, &top);
   expect_refused("folder");
   buf_release(&tree);
+}
+
+// Each of them is allowed, and they are many.
+Test(bombs, a_history_of_commits_that_are_huge_together)
+{
+  enum { COMMITS = 100, BYTES = 7 << 20 };
+  struct pack p;
+  begin(&p);
+  struct id blob = add_object(&p, BLOB, "x\n", 2);
+  struct id tree = add_trees(&p, &blob);
+  struct id top = add_commit(&p, &tree, NULL, BYTES);
+  for (int i = 1; i < COMMITS; i++) {
+    struct id parent = top;
+    top = add_commit(&p, &tree, &parent, BYTES);
+  }
+  hand_in_pack(&p, &top);
+  expect_refused("the newest 10 commits and their folders alone have more");
 }

@@ -230,6 +230,42 @@ Test(faults, a_compiler_that_fails_is_not_the_students_fault)
 #undef OBJECT
 }
 
+// Adds a check that asks the explorer, and boots nothing more.
+static void ask_explorer(void)
+{
+  static const char check[] =
+      "  - {id: explored, title: E, kind: traffic, marks: 1, hint: none, "
+      "needs: [build], findings: [explorer/deadlock]}\n";
+  struct buf rubric = BUF_INIT;
+  char *to = path_join(exam.dir, "rubric.yaml");
+  cr_assert_eq(file_read(to, 1 << 20, &rubric, NULL), 0);
+  buf_adds(&rubric, check);
+  cr_assert_eq(file_write(to, rubric.data, rubric.len, 0644, NULL), 0);
+  buf_release(&rubric);
+  free(to);
+}
+
+Test(faults, without_the_hosts_compiler_what_asks_the_explorer_is_not_judged)
+{
+#define EXPLORE(status, part)                                                \
+  exam_run_expecting(                                                        \
+      status, env, part,                                                     \
+      (const char *const[]){"--only", "build,explored", "--effort", "quick", \
+                            "-j", "1", "--no-sandbox", NULL})
+  ask_explorer();
+  exam_hand_in("s0", course_reference(&exam.course));
+  replace_tool("gcc", "echo no memory left >&2; exit 1");
+  EXPLORE(3, "1 not judged");
+  exam_expect_verdict("s0", "build", "pass");
+  exam_expect_verdict("s0", "explored", "not judged");
+  exam_expect_text("s0", "result.json", "no memory left", true);
+  exam_expect_text("s0", "result.json", "\"held\": []", true);
+  mend_tool("gcc");
+  EXPLORE(0, "1 judged");
+  exam_expect_verdict("s0", "explored", "pass");
+#undef EXPLORE
+}
+
 Test(faults, a_results_folder_that_fills_up_keeps_what_was_judged)
 {
   char *script = xasprintf(

@@ -208,6 +208,36 @@ Test(grade, what_the_object_shows_is_held_for_staff)
   }
 }
 
+// One that only a RISC-V compiler takes, and one that ends the process of this
+// host that runs it (exit_group), which it knows by its few pages.
+Test(grade, what_cannot_be_explored_is_no_pass_and_is_held_for_staff)
+{
+  exam_hand_in_changed("s0", "",
+                       "  asm volatile(\"add t0, t0, zero\" ::: \"t0\");");
+  exam_hand_in_changed(
+      "s1", "",
+      "  if (PHYSTOP - (uint64)end < (4 << 20))\n"
+      "    asm volatile(\".byte 0xb8,231,0,0,0,0x31,0xff,0x0f,5,0x90,0x90,"
+      "0x90\");");
+  exam_hand_in("s2", course_reference(&exam.course));
+  EXAM_RUN(1, "--only", "build,traffic-shared", "--effort", "quick");
+  for (int i = 0; i < 3; i++) {
+    char id[16];
+    snprintf(id, sizeof(id), "s%d", i);
+    json_t *record = exam_result(id);
+    cr_expect_str_eq(record_text(record, "status"), "judged", "%s", id);
+    cr_expect_str_eq(exam_verdict(record, "build"), "pass", "%s", id);
+    cr_expect_str_eq(exam_verdict(record, "traffic-shared"),
+                     i == 2 ? "pass" : "not reached", "%s", id);
+    cr_expect_eq(json_array_size(json_object_get(record, "held")) > 0, i != 2,
+                 "%s", id);
+    json_decref(record);
+  }
+  exam_expect_text("s0", "feedback.md", "cannot run this file", true);
+  exam_expect_text("s0", "feedback.md", "kalloc.c:", true);
+  exam_expect_text("s1", "feedback.md", "ended the explorer", true);
+}
+
 Test(grade, what_students_write_injects_nothing)
 {
   static const char evil[] = "<script>alert(1)</script>";

@@ -48,6 +48,44 @@ static void write_rubric(const char *checks)
 TestSuite(hostile, .init = exam_set_up, .fini = exam_tear_down,
           .timeout = 1800);
 
+// --- the drawn word ---------------------------------------------------------
+
+#define USERTESTS_CHECKS                                                  \
+  "\nchecks:\n"                                                           \
+  "  - {id: build, title: B, kind: build, marks: 1, hint: H}\n"           \
+  "  - {id: boot, title: B, kind: boot, needs: [build], marks: 1, "       \
+  "hint: H}\n"                                                            \
+  "  - {id: usertests, title: U, kind: console, effort: full, marks: 1, " \
+  "hint: H, program: usertests, lines: [NONCE ALL TESTS PASSED]}\n"       \
+  "  - {id: said, title: S, kind: console, effort: full, marks: 1, "      \
+  "hint: H, program: wordless, lines: [ALL TESTS PASSED]}\n"              \
+  "  - {id: earned, title: E, kind: console, effort: full, marks: 1, "    \
+  "hint: H, program: wordless, lines: [NONCE ALL TESTS PASSED]}\n"
+
+// A run that was not given the word passes all its tests, and says so in vain.
+Test(hostile, usertests_earns_its_marks_with_the_word_of_its_run_alone)
+{
+  struct buf rubric = BUF_INIT;
+  char *path = path_join(exam.dir, "rubric.yaml");
+  write_rubric(USERTESTS_CHECKS);
+  cr_assert_eq(file_read(path, 1 << 20, &rubric, NULL), 0);
+  replace(&rubric, "  - {id: kalloctest-again,",
+          "  - {id: wordless, type: usertests copyin, effort: full}\n"
+          "  - {id: kalloctest-again,");
+  cr_assert_eq(file_write(path, rubric.data, rubric.len, 0644, NULL), 0);
+  exam_hand_in("s0", course_reference(&exam.course));
+  EXAM_RUN(1, "--only", "build,boot,usertests,said,earned");
+  exam_expect_verdict("s0", "boot", "pass");
+  exam_expect_verdict("s0", "usertests", "pass");
+  exam_expect_verdict("s0", "said", "pass");
+  exam_expect_verdict("s0", "earned", "fail");
+  json_t *record = exam_result("s0");
+  cr_expect_eq(record_number(json_object_get(record, "final"), "marks"), 4);
+  json_decref(record);
+  buf_release(&rubric);
+  free(path);
+}
+
 // --- attempts ---------------------------------------------------------------
 
 // What is changed in the reference, and what must come of it.
@@ -285,5 +323,98 @@ Test(hostile, on_the_console_nothing_is_gained)
     json_decref(record);
     if (i > 0)
       expect(student, &on_console[i]);
+  }
+}
+
+// --- behind locks and counts ------------------------------------------------
+
+// What the watchers and the explorer see, too.
+#define LOCK_CHECKS                                                           \
+  "\nchecks:\n"                                                               \
+  "  - {id: build, title: B, kind: build, marks: 1, hint: H}\n"               \
+  "  - {id: traffic, title: T, kind: traffic, needs: [build], marks: 1, "     \
+  "hint: H, findings: [explorer/waits-while-apart, race/waits-while-apart], " \
+  "limits: [{step: own, count: shared, most: 20}, "                           \
+  "{step: own, count: away, most: 20}]}\n"                                    \
+  "  - {id: form, title: F, kind: ctrlp-form, needs: [build], worth_with: "   \
+  "[traffic], marks: 1, hint: H}\n"                                           \
+  "  - {id: sum, title: S, kind: ctrlp-sum, needs: [build], worth_with: "     \
+  "[traffic], marks: 1, hint: H}\n"
+
+// A lock that no part of the kernel knows, round all that is done to a list.
+#define HIDE(lock)                              \
+  "static void hide(void)\n{\n"                 \
+  "  while (__atomic_exchange_n(" lock          \
+  ", 1, __ATOMIC_ACQUIRE) != 0)\n    ;\n}\n"    \
+  "static void show(void)\n{\n"                 \
+  "  __atomic_store_n(" lock                    \
+  ", 0, __ATOMIC_RELEASE);\n}\n"                \
+  "#define acquire(lk) (acquire(lk), hide())\n" \
+  "#define release(lk) (show(), release(lk))\n"
+#define COUNT "kmem[cpu].name, kmem[cpu].nfree)"
+#define EVENLY                              \
+  "kmem[cpu].name, kmem[0].nfree / NCPU + " \
+  "(cpu == 0 ? kmem[0].nfree % NCPU : 0))"
+
+static const struct attempt behind_locks[] = {
+    {.name = "the reference"},
+    {.name = "decoy locks round a lock in static memory",
+     .before = "static uint hidden;\n" HIDE("&hidden"),
+     .check = "traffic",
+     .verdict = "fail",
+     .words = "waits for another hart"},
+    {.name = "decoy locks round a lock in a page",
+     .before = "static uint *hidden;\n" HIDE("hidden"),
+     .old = "freerange(end,",
+     .new = "hidden = (uint *)PGROUNDUP((uint64)end);\n"
+            "  *hidden = 0;\n"
+            "  freerange((char *)hidden + PGSIZE,",
+     .check = "traffic",
+     .verdict = "fail",
+     .words = "waits for another hart"},
+    {.name = "one list, whose count is shown as eight that add up",
+     .before = "#define cpuid() 0\n",
+     .old = COUNT,
+     .new = EVENLY,
+     .check = "traffic",
+     .verdict = "fail",
+     .words = "in 100 calls"},
+    {.name = "counts that are made up",
+     .old = COUNT,
+     .new = "kmem[cpu].name, 4000)",
+     .check = "sum",
+     .verdict = "fail",
+     .words = "add up to 32000, and"},
+    {.name = "counts that are made up where nobody counts",
+     .old = COUNT,
+     .new = "kmem[cpu].name, (uint64)end < 0x80470000 ? 3000 : "
+            "kmem[cpu].nfree)",
+     .check = "sum",
+     .verdict = "fail",
+     .words = "in the plain kernel they add up to 24000, where about"},
+};
+enum { BEHIND_LOCKS = sizeof behind_locks / sizeof *behind_locks };
+
+Test(hostile, decoy_locks_and_invented_counts_gain_nothing)
+{
+  char student[16];
+  write_rubric(LOCK_CHECKS);
+  for (int i = 0; i < BEHIND_LOCKS; i++) {
+    snprintf(student, sizeof student, "s%d", i);
+    hand_in(student, &behind_locks[i]);
+  }
+  EXAM_RUN(1, "--only", "build,traffic,form,sum", "--effort", "quick");
+  for (int i = 0; i < BEHIND_LOCKS; i++) {
+    snprintf(student, sizeof student, "s%d", i);
+    json_t *record = exam_result(student);
+    bool honest = i == 0;
+    cr_expect_eq(record_number(row_of(record, "sum"), "marks"), honest, "%s",
+                 behind_locks[i].name);
+    cr_expect(has_words(json_object_get(row_of(record, "sum"), "evidence"),
+                        "pages are there: free pages: kmem0"),
+              "%s", behind_locks[i].name);
+    if (!honest)
+      expect(student, &behind_locks[i]);
+    json_decref(record);
   }
 }

@@ -73,9 +73,12 @@ static void run_kernel(struct run *r, const char *kernel, const char *part,
   expect_ok(guest_open(128, NULL, &r->guest, &r->err), r);
   expect_ok(file_make_temp_dir(NULL, "plugin-", &r->folder, &r->err), r);
   expect_ok(plugin_channel_open(r->folder, "out", &r->channel, &r->err), r);
+  const char *uart = "0x10000000-0x10000fff";
+  const struct texts devices = {&uart, 1};
   struct plugin_spec spec = {.plugin = "build/plugin.so",
                              .kernel = &r->kernel,
                              .object = &r->part,
+                             .devices = &devices,
                              .out = r->channel.path};
   expect_ok(plugin_argument(&spec, &argument, &r->err), r);
 
@@ -160,27 +163,41 @@ static struct lock_use total(const struct plugin_report *report, unsigned hart,
 
 // --- Counts ---------------------------------------------------------------------
 
-// The reference, linked with counters in it; the paths are the caller's.
-static char *make_counted_kernel(struct kernel_pair *ret)
+// The reference with `before` in front of kalloc(), and `inside` in it. With
+// `counted` not NULL it is linked with counters in it once more, at a path that
+// is the caller's.
+static void make_kernel(const char *before, const char *inside,
+                        struct kernel_pair *ret, char **counted)
 {
+  static const char path[] = "kernel/kalloc.c";
+  static const char function[] = "void *kalloc(void)\n{\n";
   struct course course = {0};
   struct stock stock = {0};
   struct kernel_pair pair = {0};
+  struct tree tree = {0};
   struct error err = {0};
-  char *kernel = NULL;
   int rc = course_load("config.yaml", false, &course, &err);
 
   rc = rc ? rc
           : stock_open("build/test-cache", course_start(&course), false, &stock,
                        &err);
-  rc = rc ? rc
-          : kernel_pair_build(&stock, course_reference(&course), &pair, &err);
-  rc = rc ? rc : kernel_counted(&stock, &pair, &kernel, &err);
   cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
+  tree_copy(&tree, course_reference(&course));
+  const char *text = tree_find(&tree, path)->content->bytes;
+  const char *at = strstr(text, function);
+  cr_assert_not_null(at);
+  char *new = xasprintf("%.*s%s%s%s%s", (int)(at - text), text, before,
+                        function, inside, at + strlen(function));
+  rc = tree_put(&tree, path, new, strlen(new), false, &err);
+  rc = rc ? rc : kernel_pair_build(&stock, &tree, &pair, &err);
+  if (rc == 0 && counted != NULL)
+    rc = kernel_counted(&stock, &pair, counted, &err);
+  cr_assert_eq(rc, 0, "%s", err.message ? err.message : "");
+  tree_release(&tree);
   stock_close(&stock);
   course_release(&course);
+  free(new);
   *ret = pair;
-  return kernel;
 }
 
 // What the kernel's own counters say, summed up over its intervals.
@@ -202,9 +219,10 @@ Test(plugin, counts_are_those_of_counters_in_the_kernel)
       PROMPT, COMMAND("kalloctest 100"), CTRL_P, COMMAND("kchurn 200"), CTRL_P};
   struct run r = {0};
   struct kernel_pair pair;
-  char *kernel = make_counted_kernel(&pair);
+  char *kernel = NULL;
   uint64_t compared = 0, contended = 0, reported = 0;
 
+  make_kernel("", "", &pair, &kernel);
   run_kernel(&r, kernel, pair.object, steps, sizeof steps / sizeof *steps);
   expect_completed(&r);
   // Memory and report are both of the moment at which QEMU stopped the harts.
@@ -386,6 +404,70 @@ Test(plugin, work_of_programs_does_not_depend_on_the_run)
     less = instructions[1], more = instructions[0];
   cr_expect_gt(less, 100000);
   cr_expect_lt(more - less, less / 50, "%" PRIu64 " and %" PRIu64, less, more);
+}
+
+// --- Who writes -----------------------------------------------------------------
+
+static const struct boot_step writing[] = {PROMPT, COMMAND("ls"), CTRL_P,
+                                           COMMAND("kchurn 20"), CTRL_P};
+
+static void run_writing(struct run *r, const char *before, const char *inside)
+{
+  struct kernel_pair pair;
+
+  make_kernel(before, inside, &pair, NULL);
+  run_kernel(r, pair.plain, pair.object, writing,
+             sizeof writing / sizeof *writing);
+  expect_completed(r);
+  kernel_pair_release(&pair);
+}
+
+Test(plugin, where_all_is_right_each_byte_on_the_console_is_the_drivers)
+{
+  struct run r = {0};
+
+  run_writing(&r, "", "");
+  cr_expect_eq(r.channel.report.foreign_count, 0);
+  cr_expect_gt(r.channel.report.sent, 500);
+  cr_expect_eq(r.channel.report.sent, boot_console(r.boot)->bytes);
+  end(&r);
+}
+
+// The addresses are not in the object, so that nothing but the plugin sees them.
+#define HALF(what) "static volatile uint64 half = (uint64)" what " / 2;\n"
+#define EVERY "  static int calls;\n  if (++calls % 1000 == 0)\n    "
+
+Test(plugin, bytes_that_the_students_file_sends_itself_are_counted_and_named)
+{
+  struct run r = {0};
+
+  run_writing(&r, HALF("0x10000000"),
+              EVERY "*(volatile char *)(half * 2) = '!';\n");
+  const struct plugin_report *report = &r.channel.report;
+  cr_assert_eq(report->foreign_count, 1);
+  cr_expect_eq(report->foreign[0].address, 0x10000000);
+  cr_expect_str_eq(object_function_at(&r.kernel, report->foreign[0].pc)->name,
+                   "kalloc");
+  cr_expect_eq(boot_console(r.boot)->bytes - report->sent,
+               report->foreign[0].times);
+  end(&r);
+}
+
+Test(plugin, bytes_that_the_kernel_prints_for_the_students_file_are_named)
+{
+  struct run r = {0};
+
+  run_writing(&r,
+              HALF("0") "#define print ((int (*)(const char *))(half * 2))\n",
+              "  half = (uint64)printf / 2;\n" EVERY "print(\"+\");\n");
+  const struct plugin_report *report = &r.channel.report;
+  cr_assert_eq(report->foreign_count, 1);
+  cr_expect_eq(report->foreign[0].address, 0);
+  cr_expect_str_eq(object_function_at(&r.kernel, report->foreign[0].pc)->name,
+                   "kalloc");
+  cr_expect_gt(report->foreign[0].times, 3);
+  cr_expect_eq(boot_console(r.boot)->bytes, report->sent);
+  end(&r);
 }
 
 // --- What it cannot watch -------------------------------------------------------

@@ -277,7 +277,7 @@ Test(check, a_probe_that_ended_early_reaches_nothing)
   e = good();
   e.report.phase = WATCH_PAIRS;
   e.report.own.calls = 0;
-  expect(e, "traffic-shared", VERDICT_NOT_REACHED, "'invariant-lock-setup'");
+  expect(e, "traffic-shared", VERDICT_NOT_REACHED, "");
 }
 
 Test(check, traffic_is_held_to_its_limit_and_not_below_it)
@@ -541,6 +541,52 @@ Test(check, whatever_is_no_pass_and_every_mark_lost_has_words_and_a_hint)
     check_results_release(results, rubric.checks.count);
     evidence_release(&e);
   }
+}
+
+Test(check, what_cannot_be_explored_is_the_files_or_the_hosts_fault)
+{
+  struct evidence e = good();
+  e.explored = false;
+  buf_adds(&e.explore_words, "gcc: not found\n");
+  expect(e, "invariant-lock-order", VERDICT_NOT_JUDGED, "gcc: not found");
+  e = good();
+  e.explored = false;
+  e.unexplorable = true;
+  buf_adds(&e.explore_words, "the explorer cannot run this file\n");
+  expect(e, "invariant-lock-order", VERDICT_NOT_REACHED, "cannot run this");
+  e = good();
+  e.explored = false;
+  e.unexplorable = true;
+  add_finding(&e, "explorer", "crash", false);
+  expect(e, "invariant-pages", VERDICT_NOT_REACHED, "");
+}
+
+Test(check, a_hart_that_waits_while_it_need_not_shares_a_lock)
+{
+  struct evidence e = good();
+  add_finding(&e, "race", "waits-while-apart", false);
+  expect(e, "traffic-shared", VERDICT_FAIL, "what was seen");
+}
+
+Test(check, counts_are_held_to_the_plain_kernel_too)
+{
+  struct evidence e = good();
+  e.plain.pages = 1008;
+  e.watched.pages = 1000;
+  e.plain.ctrlp.sum = 16 + 64;
+  expect(e, "ctrlp-sum", VERDICT_PASS, "add up to 80, where about 16 would");
+  e = good();
+  e.plain.pages = 1008;
+  e.watched.pages = 1000;
+  e.plain.ctrlp.sum = 16 + 65;
+  expect(e, "ctrlp-sum", VERDICT_FAIL, "add up to 81, where about 16 would");
+  // A plain kernel that did not come so far is another check's.
+  e = good();
+  e.plain.pages = 1008;
+  e.watched.pages = 1000;
+  e.plain.ctrlp.sum = 999;
+  e.plain.verdict = BOOT_STOPPED;
+  expect(e, "ctrlp-sum", VERDICT_PASS, "add up to 8, and 8 pages are");
 }
 
 static void expect_error(const char *text, const char *words)

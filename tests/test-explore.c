@@ -93,12 +93,29 @@ Test(explore, the_original_allocator_has_no_finding)
   cr_assert(noted(EX_REMOTE));
 }
 
-Test(explore, locks_of_the_students_own_are_no_endless_loops)
+// Both guard one list for all: that harts wait for each other is all there is.
+static void expect_waits_alone(const char *path)
 {
-  expect_clean(SAMPLES "ticket-lock.c");
+  cr_assert_eq(run(path, NULL), 0, "%s", err.message);
+  cr_assert_not_null(finding(EX_WAITS), "%s", path);
+  for (size_t i = 0; i < r.stories.findings; i++)
+    cr_assert_eq(r.stories.finding[i].kind, EX_WAITS, "%s: %s", path,
+                 r.stories.finding[i].text);
+  cr_assert(!r.cut);
+  cr_assert_gt(r.stories.schedules, 1000);
+}
+
+Test(explore, locks_of_the_students_own_are_waited_for_and_no_endless_loops)
+{
+  expect_waits_alone(SAMPLES "ticket-lock.c");
   teardown();
-  expect_clean(SAMPLES "test-and-set-lock.c");
+  expect_waits_alone(SAMPLES "test-and-set-lock.c");
   cr_assert(noted(EX_RACE));
+}
+
+Test(explore, a_lock_behind_each_harts_own_is_waited_for)
+{
+  expect_waits_alone(SAMPLES "decoy-locks.c");
 }
 
 Test(explore, a_lock_that_is_waited_for_by_flags_has_no_finding)

@@ -353,6 +353,11 @@ Test(secret, the_demo_secret_is_good_for_its_roster_alone)
   cr_expect_eq(lab_read_secret(&lab, &roster, &secret, &err), LG_EINPUT);
   cr_expect(strstr(err.message, "LG_SECRET is not set"), "%s", err.message);
   error_release(&err);
+  lab.secret.file = "no/secret";
+  cr_expect_eq(lab_read_secret(&lab, &roster, &secret, &err), LG_EINPUT);
+  cr_expect(strstr(err.message, "5:3: secret: no file 'no/secret'"), "%s",
+            err.message);
+  error_release(&err);
   buf_release(&secret);
   buf_release(&demo);
 }

@@ -173,6 +173,15 @@ static int64_t value_for_trace(const struct machine *m, uint64_t value)
   return page < 0 ? (int64_t)value : EX_PAGE_VALUE + page;
 }
 
+// The thread waits for another, at a lock or in a loop of its own.
+static void note_wait(struct machine *m, const void *pc, const void *addr)
+{
+  if (!m->alone && m->program->apart)
+    machine_report(m, EX_WAITS, machine_relative(m, pc), pc, addr, false,
+                   "waits for another hart, although no hart uses a page of "
+                   "another's");
+}
+
 // The thread looked at memory. The same look again means that it waits.
 static void looked(struct machine *m, struct thread *t, const void *pc,
                    const void *addr, uint64_t value)
@@ -183,6 +192,7 @@ static void looked(struct machine *m, struct thread *t, const void *pc,
       continue;
     t->spins = true;
     machine_event(m, EV_SPINS, pc, addr, value_for_trace(m, value));
+    note_wait(m, pc, addr);
     t->seen_change = m->changes;
     t->state = THREAD_SPIN;
     machine_yield(m, t);
@@ -503,6 +513,7 @@ static void hook_lock(void *lock, unsigned *word, void *pc)
   count_access(m, t, pc);
   machine_point(m, t);
   if (*word != 0) {
+    note_wait(m, pc, lock);
     t->word = word;
     t->lock = lock;
     t->state = THREAD_LOCK;

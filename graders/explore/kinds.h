@@ -26,6 +26,8 @@
   X(NOT_A_PAGE, "not-a-page", 1, "what is handed out is no page")              \
   X(BAD_FREE, "bad-free-accepted", 1, "an address that is no page is freed")   \
   X(DRIFT, "count-drift", 1, "a count no longer is the length of its list")    \
+  X(WAITS, "waits-while-apart", 1,                                             \
+    "a hart waits for another although each has pages of its own")             \
   X(LOCK_ORDER, "lock-order-cycle", 0,                                         \
     "locks are taken in orders that could form a circle")                      \
   X(RACE, "data-race", 0, "memory is accessed by two harts without order")     \

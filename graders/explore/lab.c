@@ -211,6 +211,7 @@ static const struct key program_keys[] = {
     {"about", read_name, offsetof(struct ex_program, about)},
     {"pages", read_number, offsetof(struct ex_program, pages)},
     {"measure", read_bool, offsetof(struct ex_program, measure)},
+    {"apart", read_bool, offsetof(struct ex_program, apart)},
     {"bound", read_number, offsetof(struct ex_program, bound)},
     {"before", read_threads, offsetof(struct ex_program, before)},
     {"harts", read_threads, offsetof(struct ex_program, thread)},

@@ -52,6 +52,7 @@ struct ex_program {
   char *about;   // owned; a sentence for people
   int pages;     // in the pool
   bool measure;  // count acquisitions per allocation
+  bool apart;    // harts use pages of their own: none has to wait for another
   int bound;     // most preemptions that are tried; from the file or 255
   struct ex_ops before[EX_HARTS];  // one hart after the other, in order
   struct ex_ops thread[EX_HARTS];  // at the same time

@@ -25,6 +25,9 @@ struct story_event {
   int64_t value;
 };
 
+// The key of a finding that has no schedule: the code ended its process.
+#define STORY_OF_THE_END UINT64_MAX
+
 // A finding or a note.
 struct story {
   enum ex_kind kind;

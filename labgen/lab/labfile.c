@@ -60,7 +60,7 @@ static const struct schema base_schema = {
 };
 
 static const struct field secret_fields[] = {
-    FIELD(struct lab_secret, file, FIELD_FILE,
+    FIELD(struct lab_secret, file, FIELD_FILE, .may_be_missing = true,
           .doc = "a file that only staff can read"),
     FIELD(struct lab_secret, env, FIELD_TEXT,
           .doc = "or the name of an environment variable"),
@@ -418,7 +418,10 @@ int lab_read_secret(const struct lab *lab, const struct roster *roster,
   const struct place *at = &lab->secret.at;
   struct buf secret = BUF_INIT;
   int rc = 0;
-  if (lab->secret.file) {
+  if (lab->secret.file && !file_exists(lab->secret.file)) {
+    rc = error_at(err, LG_EINPUT, at->path, at->line, at->column,
+                  "secret: no file '%s'", lab->secret.file);
+  } else if (lab->secret.file) {
     rc = file_read(lab->secret.file, SECRET_MAX_BYTES, &secret, err);
   } else {
     const char *value = getenv(lab->secret.env);

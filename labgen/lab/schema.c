@@ -185,6 +185,8 @@ static const char *find_path(const struct node *n, const struct field *f,
       return NULL;
     }
   }
+  if (f->may_be_missing)
+    return arena_printf(r->arena, "%s/%s", r->dir, n->text);
   NODE_ERROR(r, n, "no %s '%s' (looked in %s%s%s)", folder ? "folder" : "file",
              n->text, r->dir, dirs[1] ? " and " : "", dirs[1] ? dirs[1] : "");
   return NULL;

@@ -74,6 +74,7 @@ struct field {
   enum field_kind kind;
   bool required;
   bool may_be_empty;           // text "" is a value
+  bool may_be_missing;         // FIELD_FILE: whoever reads it finds that out
   long min, max;               // FIELD_INT, when max > min
   const char *fallback;        // written as in YAML; scalars only
   const char *const *choices;  // FIELD_CHOICE: names, NULL-terminated; the

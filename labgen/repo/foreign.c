@@ -22,6 +22,8 @@
 #define TREE_MAX_BYTES (64u << 20)
 #define REFS_MAX_BYTES (4u << 20)
 #define MAX_COMMITS 5000
+#define HISTORY_MAX_BYTES \
+  (64u << 20)  // of these commits and their root folders
 
 struct foreign {
   char *dir;  // owned
@@ -319,9 +321,10 @@ static int add_blob(struct reading *r, const char *path,
   return rc ? LG_EREFUSED : 0;
 }
 
-// A tree's size is looked at before the tree: deltas can make it any.
+// A tree's size is looked at before the tree: deltas can make it any. Adds the
+// size to *bytes.
 static int lookup_tree(struct foreign *f, const char *path, const git_oid *id,
-                       git_tree **ret, struct error *err)
+                       git_tree **ret, size_t *bytes, struct error *err)
 {
   git_object_t type = GIT_OBJECT_INVALID;
   size_t len = 0;
@@ -330,6 +333,7 @@ static int lookup_tree(struct foreign *f, const char *path, const git_oid *id,
   if (len > FOLDER_MAX_BYTES)
     return error_set(err, LG_EREFUSED,
                      "%s: a folder whose list alone has more than 2 MiB", path);
+  *bytes += len;
   if (git_tree_lookup(ret, f->repo, id))
     return git_failed(err, LG_EREFUSED, path);
   return 0;
@@ -342,8 +346,8 @@ static int add_folder(struct reading *r, const char *prefix, const git_oid *id,
   if (depth > TREE_MAX_DEPTH)
     return error_set(r->err, LG_EREFUSED, "%s: more than 16 folders deep",
                      prefix);
-  int rc =
-      lookup_tree(r->f, *prefix ? prefix : "the commit", id, &tree, r->err);
+  int rc = lookup_tree(r->f, *prefix ? prefix : "the commit", id, &tree,
+                       &r->bytes, r->err);
   if (rc)
     return rc;
   size_t count = git_tree_entrycount(tree);
@@ -369,13 +373,15 @@ static int add_folder(struct reading *r, const char *prefix, const git_oid *id,
   return rc;
 }
 
-static int lookup_commit(struct foreign *f, const git_oid *id, git_commit **ret)
+static int lookup_commit(struct foreign *f, const git_oid *id, git_commit **ret,
+                         size_t *bytes)
 {
   git_object_t type;
   size_t len;
   if (git_odb_read_header(&len, &type, f->odb, id) ||
       type != GIT_OBJECT_COMMIT || len > FILE_MAX_BYTES)
     return -1;
+  *bytes += len;
   return git_commit_lookup(ret, f->repo, id);
 }
 
@@ -386,7 +392,7 @@ int foreign_tree(struct foreign *f, const struct object_id *commit,
   git_commit *top = NULL;
   git_oid id;
   memcpy(id.id, commit->bytes, sizeof(id.id));
-  if (lookup_commit(f, &id, &top))
+  if (lookup_commit(f, &id, &top, &r.bytes))
     return git_failed(err, LG_EREFUSED, "its newest commit cannot be read");
   tree_copy(&r.tree, ret);
   int rc = add_folder(&r, "", git_commit_tree_id(top), 0);
@@ -441,6 +447,7 @@ struct walk {
   const char *except;
   git_oid ids[MAX_COMMITS];  // met, in the order of looking at them
   size_t count;
+  size_t bytes;  // unpacked
 };
 
 static void meet(struct walk *w, const git_oid *id, struct foreign_history *h)
@@ -461,7 +468,7 @@ static void look_at_commit(struct walk *w, git_commit *commit,
   h->commits++;
   for (unsigned i = 0; i < git_commit_parentcount(commit); i++)
     meet(w, git_commit_parent_id(commit, i), h);
-  if (lookup_tree(w->f, "", git_commit_tree_id(commit), &tree, NULL))
+  if (lookup_tree(w->f, "", git_commit_tree_id(commit), &tree, &w->bytes, NULL))
     return;
   for (size_t i = w->start_count; i-- > 0;) {
     if (h->start != FOREIGN_NO_START && i <= h->start)
@@ -501,7 +508,7 @@ int foreign_history(struct foreign *f, const struct object_id *commit,
   meet(w, &first, &h);
   for (size_t i = 0; i < w->count && rc == 0; i++) {
     git_commit *c = NULL;
-    if (lookup_commit(f, &w->ids[i], &c)) {
+    if (lookup_commit(f, &w->ids[i], &c, &w->bytes)) {
       if (i == 0)
         rc = git_failed(err, LG_EREFUSED, "its newest commit cannot be read");
       h.cut = true;
@@ -513,6 +520,12 @@ int foreign_history(struct foreign *f, const struct object_id *commit,
     }
     look_at_commit(w, c, &h);
     git_commit_free(c);
+    if (w->bytes > HISTORY_MAX_BYTES)
+      rc = error_set(err, LG_EREFUSED,
+                     "its history: the newest %zu commits and their folders "
+                     "alone have more than 64 MiB; hand in a clone of less "
+                     "depth, or the files",
+                     i + 1);
   }
   for (size_t i = 0; i < w->start_count; i++)
     git_tree_free(w->starts[i]);
