@@ -6,6 +6,7 @@
 # make mutants    explore and boot mutants of correct allocators, print the
 #                 survivors
 # make bound-3    explore correct allocators with three preemptions
+# make renderings    compile many renderings of every bug
 # make fuzz-minute   each fuzz target for a minute
 # make lint       what must hold of the sources without running them
 # make kill-points   kill a grading run at 500 moments
@@ -270,6 +271,14 @@ mutants: $(BUILD)/tool-mutants $(BUILD)/labgen-explorer build/plugin.so
 bound-3: $(BUILD)/test-all $(BUILD)/labgen-explorer
 	LABGEN_BOUND=3 $(BUILD)/test-all -j$(JOBS) --verbose \
 	  --filter 'explore_material/*'
+
+# Many renderings of every bug, and of the reference beside it, compiled with
+# warnings as errors; `make check` takes one of each bug.
+RENDERINGS ?= 10
+.PHONY: renderings
+renderings: $(BUILD)/boot-all
+	LABGEN_RENDERINGS=$(RENDERINGS) $(BUILD)/boot-all \
+	  --filter 'material/renderings*'
 
 fuzz: $(FUZZERS)
 

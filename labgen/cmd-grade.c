@@ -153,19 +153,11 @@ static int parse(int argc, char **argv, struct arguments *a)
 static int check_students(const struct course *c, const struct arguments *a,
                           struct error *err)
 {
-  const char **ids = xcalloc(c->roster.count + 1, sizeof(*ids));
   int rc = 0;
-  for (size_t i = 0; i < c->roster.count; i++)
-    ids[i] = c->roster.students[i].id;
   for (size_t i = 0; i < a->run.student_count; i++) {
-    const char *id = a->students[i];
-    const char *near = nearest_name(id, ids, c->roster.count);
-    if (!roster_find(&c->roster, id))
-      rc = error_set(err, LG_EUSAGE, "no student '%s' in %s%s%s%s", id,
-                     c->roster.path, near ? " (did you mean '" : "",
-                     near ? near : "", near ? "'?)" : "");
+    int one = command_check_student(&c->roster, a->students[i], err);
+    rc = rc ? rc : one;
   }
-  free(ids);
   return rc;
 }
 

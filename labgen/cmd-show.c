@@ -141,7 +141,7 @@ static int show_checks(const struct course *c, const struct arguments *a,
   const struct node *root;
   if (!c->lab.rubric)
     return error_set(err, LG_EINPUT, "%s: the lab names no rubric",
-                     a->lab_file);
+                     c->lab.at.path);
   int rc = yaml_read(c->lab.rubric, &arena, &root, err);
   if (rc == 0 && a->json) {
     json_t *all = node_json(root);
@@ -221,15 +221,15 @@ static int show_schema(const struct course *c, const struct arguments *a,
 static int find_key(const struct course *c, const struct arguments *a,
                     json_t **ret, struct error *err)
 {
-  if (!roster_find(&c->roster, a->student))
-    return error_set(err, LG_EUSAGE, "no student '%s' in %s", a->student,
-                     c->roster.path);
+  int rc = command_check_student(&c->roster, a->student, err);
+  if (rc)
+    return rc;
   *ret = key_read(a->out, a->student);
   if (!*ret)
     return error_set(err, LG_ENOTFOUND,
                      "%s/keys/%s.json is not there; 'labgen build -c %s -o %s' "
                      "makes it",
-                     a->out, a->student, a->lab_file, a->out);
+                     a->out, a->student, c->lab.at.path, a->out);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "labgen/base/alloc.h"
 #include "labgen/base/buf.h"
 #include "labgen/base/file.h"
+#include "labgen/lab/schema.h"
 
 static const struct command *const commands[] = {
 #define ROW(c) &cmd_##c,
@@ -78,6 +79,26 @@ char *command_lab_file(const char *given)
           "another\n",
           shipped);
   return shipped;
+}
+
+int command_check_student(const struct roster *roster, const char *id,
+                          struct error *err)
+{
+  const char *near = NULL;
+  if (roster_find(roster, id))
+    return 0;
+  const char **ids = xcalloc(roster->count + 1, sizeof(*ids));
+  for (size_t i = 0; i < roster->count; i++) {
+    ids[i] = roster->students[i].id;
+    if (strcasecmp(ids[i], id) == 0)
+      near = ids[i];
+  }
+  if (!near)
+    near = nearest_name(id, ids, roster->count);
+  free(ids);
+  return error_set(err, LG_EUSAGE, "no student '%s' in %s%s%s%s", id,
+                   roster->path, near ? " (did you mean '" : "",
+                   near ? near : "", near ? "'?)" : "");
 }
 
 void command_help(const struct command *command)

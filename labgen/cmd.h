@@ -3,6 +3,7 @@
 #define LABGEN_CMD_H
 
 #include "labgen/base/error.h"
+#include "labgen/lab/roster.h"
 
 struct command {
   const char *name;     // as typed
@@ -45,6 +46,10 @@ int command_failed(struct error *err);
 // config.yaml in the current folder, or where there is none the demo's that
 // labgen came with, which is said on standard error. The caller owns the result.
 char *command_lab_file(const char *given);
+
+// LG_EUSAGE, with a suggestion, when the roster has no student of that id.
+int command_check_student(const struct roster *roster, const char *id,
+                          struct error *err);
 
 // Prints the command's help on standard output.
 void command_help(const struct command *command);

@@ -189,6 +189,30 @@ int toy_lab_run(const struct toy_lab *lab, struct buf *output,
   return status;
 }
 
+char *toy_lab_path(const struct toy_lab *lab, const char *name)
+{
+  return path_join(lab->dir, name);
+}
+
+void toy_lab_build(const struct toy_lab *lab, int status, struct buf *output,
+                   const char *const *args)
+{
+  struct buf said = BUF_INIT;
+  const char *argv[20] = {"build", "-c", "lab.yaml"};
+  for (size_t n = 3; *args && n < 19; args++)
+    argv[n++] = *args;
+  cr_assert_eq(toy_lab_run(lab, &said, argv), status, "%s", buf_str(&said));
+  if (output)
+    buf_add(output, buf_str(&said), said.len);
+  buf_release(&said);
+}
+
+void expect_said(const struct buf *output, const char *text)
+{
+  cr_expect(strstr(buf_str(output), text), "'%s' is not in: %s", text,
+            buf_str(output));
+}
+
 int run_git(const char *folder, struct buf *output, const char *const *args)
 {
   const char *argv[24] = {"git", "-C", folder};
@@ -226,4 +250,21 @@ void read_all(const struct toy_lab *lab, const char *name, struct tree *ret)
   struct error err = {0};
   cr_assert_eq(file_walk(r.folder, read_one, &r, &err), 0, "%s", err.message);
   free(r.folder);
+}
+
+void toy_lab_expect_same(const struct toy_lab *lab, const char *a,
+                         const char *b, const char *const *names)
+{
+  struct tree one = {0}, other = {0};
+  for (; *names; names++) {
+    char *in_a = path_join(a, *names), *in_b = path_join(b, *names);
+    read_all(lab, in_a, &one);
+    read_all(lab, in_b, &other);
+    cr_expect_gt(one.count, 0, "%s", in_a);
+    cr_expect(tree_equal(&one, &other), "%s and %s", in_a, in_b);
+    tree_release(&one);
+    tree_release(&other);
+    free(in_a);
+    free(in_b);
+  }
 }

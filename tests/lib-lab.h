@@ -31,6 +31,24 @@ int toy_lab_run(const struct toy_lab *lab, struct buf *output,
 #define TOY_RUN(lab, output, ...) \
   toy_lab_run(lab, output, (const char *const[]){__VA_ARGS__, NULL})
 
+// A path below the lab's folder; the caller's.
+char *toy_lab_path(const struct toy_lab *lab, const char *name);
+
+// Runs `labgen build -c lab.yaml` with further arguments, as toy_lab_run(), and
+// asserts its exit status.
+void toy_lab_build(const struct toy_lab *lab, int status, struct buf *output,
+                   const char *const *args);
+#define TOY_BUILD(lab, status, output, ...) \
+  toy_lab_build(lab, status, output, (const char *const[]){__VA_ARGS__, NULL})
+
+// Expects that the text is in what a program wrote.
+void expect_said(const struct buf *output, const char *text);
+
+// Expects that the folders a/NAME and b/NAME of the lab hold the same, for each
+// name (NULL ends them), and hold something.
+void toy_lab_expect_same(const struct toy_lab *lab, const char *a,
+                         const char *b, const char *const *names);
+
 // Runs git in a folder; the same way.
 int run_git(const char *folder, struct buf *output, const char *const *args);
 #define GIT(folder, output, ...) \

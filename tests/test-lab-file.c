@@ -151,6 +151,23 @@ static const struct bad_line bad_lines[] = {
      "handout_file: ../x}",
      "lab.yaml:7:71: 'handout_file' must be a relative path without '..' or "
      "'.git', not '../x'"},
+    {7, "start: {branch: HEAD, commit: folder, handout: handout.md}",
+     "lab.yaml:7:8: git takes no branch 'HEAD'; give it another name"},
+    {7, "start: {branch: a..b, commit: folder, handout: handout.md}",
+     "lab.yaml:7:8: git takes no branch 'a..b'; give it another name"},
+    {8,
+     "reference: [folder]\nbranches: [{name: start, commit: folder}, {name: a, "
+     "commit: folder}, {name: a, commit: folder}]",
+     "lab.yaml:9:12: branch 'start' is in the instructor's repository already; "
+     "give this one another name\n"
+     "lab.yaml:9:70: branch 'a' is in the instructor's repository already; "
+     "give "
+     "this one another name"},
+    {10, "submission: {files: [/etc/x], prototypes: [a/../b]}",
+     "lab.yaml:10:13: submission: '/etc/x' must be a relative path without "
+     "'..' or '.git'\n"
+     "lab.yaml:10:13: submission: 'a/../b' must be a relative path without "
+     "'..' or '.git'"},
     {8, "reference: folder",
      "lab.yaml:8:12: 'reference' needs a list of "
      "folders"},

@@ -42,9 +42,13 @@ static int check_pick(const struct lab_pick *pick, size_t before,
     while (k < c->class_count &&
            strcmp(c->classes[k].id, pick->classes.items[i]) != 0)
       k++;
-    if (k == c->class_count)
-      rc = error_at(err, LG_EINPUT, at->path, at->line, at->column,
-                    "the catalogue has no class '%s'", pick->classes.items[i]);
+    if (k < c->class_count)
+      continue;
+    const char *near = catalogue_near_class(c, pick->classes.items[i]);
+    rc = error_at(err, LG_EINPUT, at->path, at->line, at->column,
+                  "the catalogue has no class '%s'%s%s%s",
+                  pick->classes.items[i], near ? " (did you mean '" : "",
+                  near ? near : "", near ? "'?)" : "");
   }
   for (size_t k = 0; k < c->class_count; k++)
     classes += count_bugs(pick, c, c->classes[k].id) > 0;

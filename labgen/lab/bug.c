@@ -133,6 +133,15 @@ static int list_yaml(const char *folder, char ***ret, size_t *ret_count,
   return 0;
 }
 
+const char *catalogue_near_class(const struct catalogue *c, const char *id)
+{
+  const char *names[64];
+  size_t known = 0;
+  for (; known < c->class_count && known < 64; known++)
+    names[known] = c->classes[known].id;
+  return nearest_name(id, names, known);
+}
+
 static int read_bug(struct catalogue *c, const char *folder, const char *name,
                     struct bug *bug, struct error *err)
 {
@@ -144,14 +153,10 @@ static int read_bug(struct catalogue *c, const char *folder, const char *name,
   if (strcmp(bug->id, name) != 0)
     return error_at(err, LG_EINPUT, bug->at.path, bug->at.line, bug->at.column,
                     "id '%s' must be the file's name, '%s'", bug->id, name);
-  const char *names[64];
-  size_t known = 0;
-  for (size_t i = 0; i < c->class_count && known < 64; i++) {
+  for (size_t i = 0; i < c->class_count; i++)
     if (strcmp(c->classes[i].id, bug->class_id) == 0)
       return 0;
-    names[known++] = c->classes[i].id;
-  }
-  const char *near = nearest_name(bug->class_id, names, known);
+  const char *near = catalogue_near_class(c, bug->class_id);
   return error_at(err, LG_EINPUT, bug->at.path, bug->at.line, bug->at.column,
                   "unknown class '%s'%s%s%s", bug->class_id,
                   near ? " (did you mean '" : "", near ? near : "",

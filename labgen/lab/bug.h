@@ -65,6 +65,9 @@ void catalogue_release(struct catalogue *c);
 // The entry with an id, borrowed, or NULL.
 const struct bug *catalogue_find(const struct catalogue *c, const char *id);
 
+// The class whose id is most like `id`, or NULL; borrowed.
+const char *catalogue_near_class(const struct catalogue *c, const char *id);
+
 // Applies a bug's edits. `choice[i]` is the index of the value of params[i];
 // NULL takes the first of each. The tree is unchanged on failure. LG_EINPUT.
 int bug_apply(const struct bug *bug, const size_t *choice, struct tree *tree,

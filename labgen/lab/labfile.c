@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "labgen/base/file.h"
+#include "labgen/lab/tree.h"
 
 #define SECRET_MIN_BYTES 16
 #define SECRET_MAX_BYTES 4096
@@ -83,6 +84,16 @@ static const struct schema secret_schema = {
     .check = check_secret,
 };
 
+// What git does not take as the name of a branch, though it is an id.
+static void check_branch(const struct place *at, const char *name,
+                         struct reader *r)
+{
+  size_t len = strlen(name);
+  if (strcmp(name, "HEAD") == 0 || strstr(name, "..") || name[len - 1] == '.' ||
+      (len > 5 && !strcmp(name + len - 5, ".lock")))
+    reader_error(r, at, "git takes no branch '%s'; give it another name", name);
+}
+
 static const struct field start_fields[] = {
     FIELD(struct lab_start, branch, FIELD_ID, .required = true,
           .doc = "the branch that students work on"),
@@ -99,11 +110,19 @@ static const struct field start_fields[] = {
     FIELD_END,
 };
 
+static int check_start(const void *value, struct reader *r)
+{
+  const struct lab_start *start = value;
+  check_branch(&start->at, start->branch, r);
+  return r->rc;
+}
+
 static const struct schema start_schema = {
     .name = "start",
     .doc = "What a student's lab repository holds.",
     .size = sizeof(struct lab_start),
     .fields = start_fields,
+    .check = check_start,
 };
 
 static const struct field branch_fields[] = {
@@ -114,11 +133,19 @@ static const struct field branch_fields[] = {
     FIELD_END,
 };
 
+static int check_further_branch(const void *value, struct reader *r)
+{
+  const struct lab_branch *branch = value;
+  check_branch(&branch->at, branch->name, r);
+  return r->rc;
+}
+
 static const struct schema branch_schema = {
     .name = "branch",
     .doc = "A further branch of the instructor's repository.",
     .size = sizeof(struct lab_branch),
     .fields = branch_fields,
+    .check = check_further_branch,
 };
 
 static const struct field pick_fields[] = {
@@ -235,11 +262,26 @@ static const struct field submission_fields[] = {
     FIELD_END,
 };
 
+static int check_submission(const void *value, struct reader *r)
+{
+  const struct lab_submission *s = value;
+  const struct texts lists[] = {s->files, s->prototypes};
+  for (size_t i = 0; i < 2; i++)
+    for (size_t k = 0; k < lists[i].count; k++)
+      if (!tree_path_ok(lists[i].items[k]))
+        reader_error(r, &s->at,
+                     "submission: '%s' must be a relative path without '..' or "
+                     "'.git'",
+                     lists[i].items[k]);
+  return r->rc;
+}
+
 const struct schema lab_submission_schema = {
     .name = "submission",
     .doc = "What a submission may change; all else is the course's.",
     .size = sizeof(struct lab_submission),
     .fields = submission_fields,
+    .check = check_submission,
 };
 
 static const char *const too_late_names[] = {
@@ -368,11 +410,34 @@ static const struct field lab_fields[] = {
     FIELD_END,
 };
 
+static int check_lab(const void *value, struct reader *r)
+{
+  const struct lab *lab = value;
+  for (size_t i = 0; i < lab->branches.count; i++) {
+    const struct lab_branch *b = LIST_AT(lab->branches, struct lab_branch, i);
+    bool taken =
+        strcmp(b->name, "base") == 0 || strcmp(b->name, "start") == 0 ||
+        strcmp(b->name, "reference") == 0 || strcmp(b->name, "clinic") == 0;
+    for (size_t k = 0; k < i; k++)
+      taken =
+          taken || strcmp(LIST_AT(lab->branches, struct lab_branch, k)->name,
+                          b->name) == 0;
+    if (taken)
+      reader_error(r, &b->at,
+                   "branch '%s' is in the instructor's repository already; "
+                   "give this one another name",
+                   b->name);
+  }
+  check_branch(&lab->clinic.at, lab->clinic.branch, r);
+  return r->rc;
+}
+
 const struct schema lab_schema = {
     .name = "lab file",
     .doc = "Everything about a lab.",
     .size = sizeof(struct lab),
     .fields = lab_fields,
+    .check = check_lab,
 };
 
 int lab_read(const char *path, struct arena *arena, struct lab *ret,

@@ -10,6 +10,7 @@
 #include "labgen/base/alloc.h"
 #include "labgen/base/file.h"
 #include "labgen/lab/assign.h"
+#include "labgen/lab/ctext.h"
 #include "labgen/repo/source.h"
 
 #define PATCH_MAX_BYTES (4u << 20)
@@ -86,6 +87,11 @@ static int make_base(struct course *c, struct error *err)
   struct course_commit *base = &c->chain[0];
   int rc = b->folder ? tree_add_folder(&base->tree, b->folder, "", err)
                      : source_git(b->git, b->commit, &base->tree, err);
+  if (rc && b->git)
+    return error_at(err, rc, b->at.path, b->at.line, b->at.column,
+                    "base: that commit of '%s' cannot be had; 'commit' needs "
+                    "what 'git rev-parse' takes there",
+                    b->git);
   if (rc)
     return rc;
   if (base->tree.count == 0)
@@ -118,6 +124,68 @@ static int make_chain(struct course *c, struct error *err)
   return rc;
 }
 
+static int expect_file(const struct course *c, const char *path,
+                       const struct tree_file **ret, struct error *err)
+{
+  const struct tree *tree = course_reference(c);
+  const struct place *at = &c->lab.submission.at;
+  *ret = tree_find(tree, path);
+  if (*ret)
+    return 0;
+  const char **paths = xcalloc(tree->count + 1, sizeof(*paths));
+  for (size_t i = 0; i < tree->count; i++)
+    paths[i] = tree->files[i].path;
+  const char *near = nearest_name(path, paths, tree->count);
+  free(paths);
+  return error_at(err, LG_EINPUT, at->path, at->line, at->column,
+                  "submission: the reference has no file '%s'%s%s%s", path,
+                  near ? " (did you mean '" : "", near ? near : "",
+                  near ? "'?)" : "");
+}
+
+// A file that does not parse has whatever function it is said to have.
+static int expect_function(const struct lab_function *f,
+                           const struct tree_file *file, struct error *err)
+{
+  struct ctext_items all = {0};
+  struct buf code = BUF_INIT;
+  ctext_strip(file->content->bytes, &code);
+  bool found = ctext_split(buf_str(&code), &all, NULL) != 0;
+  for (size_t i = 0; i < all.count && !found; i++)
+    found = all.items[i].function && !all.items[i].is_prototype &&
+            strcmp(all.items[i].function, f->function) == 0;
+  ctext_items_release(&all);
+  buf_release(&code);
+  if (found)
+    return 0;
+  return error_at(err, LG_EINPUT, f->at.path, f->at.line, f->at.column,
+                  "submission: the reference's %s defines no function '%s'",
+                  f->file, f->function);
+}
+
+// What a submission may change is there to be changed.
+static int check_submission(const struct course *c, struct error *err)
+{
+  const struct lab_submission *s = &c->lab.submission;
+  const struct texts lists[] = {s->files, s->prototypes};
+  const struct tree_file *file;
+  int rc = 0, one;
+  for (size_t i = 0; i < 2; i++) {
+    for (size_t k = 0; k < lists[i].count; k++) {
+      one = expect_file(c, lists[i].items[k], &file, err);
+      rc = rc ? rc : one;
+    }
+  }
+  for (size_t i = 0; i < s->functions.count; i++) {
+    const struct lab_function *f =
+        LIST_AT(s->functions, struct lab_function, i);
+    one = expect_file(c, f->file, &file, err);
+    one = one ? one : expect_function(f, file, err);
+    rc = rc ? rc : one;
+  }
+  return rc;
+}
+
 int course_load(const char *lab_file, bool need_secret, struct course *ret,
                 struct error *err)
 {
@@ -145,6 +213,7 @@ int course_load(const char *lab_file, bool need_secret, struct course *ret,
   }
   rc = rc ? rc : objects_open(&c.objects, err);
   rc = rc ? rc : make_chain(&c, err);
+  rc = rc ? rc : check_submission(&c, err);
 out:
   if (rc)
     course_release(&c);

@@ -153,6 +153,38 @@ static void add_headers(const char *diff, struct buf *ret)
   buf_release(&new);
 }
 
+// What was being applied last, for the message when it does not fit.
+struct applying {
+  const char *file;
+  char hunk[160];
+};
+
+static int note_file(const git_diff_delta *delta, void *arg)
+{
+  struct applying *a = arg;
+  a->file = delta->new_file.path;
+  a->hunk[0] = '\0';
+  return 0;
+}
+
+static int note_hunk(const git_diff_hunk *hunk, void *arg)
+{
+  struct applying *a = arg;
+  snprintf(a->hunk, sizeof(a->hunk), "%.*s", (int)strcspn(hunk->header, "\n"),
+           hunk->header);
+  return 0;
+}
+
+static int misfit(const char *path, const struct applying *a, struct error *err)
+{
+  const git_error *e = git_error_last();
+  return error_set(err, LG_EINPUT,
+                   "%s: %s: %s%s%s; make the diff anew from the tree that it "
+                   "is for",
+                   path, a->file ? a->file : "the diff", a->hunk,
+                   a->hunk[0] ? ": " : "", e ? e->message : "it does not fit");
+}
+
 int source_patch(struct objects *o, struct tree *tree, const char *path,
                  const char *diff, struct error *err)
 {
@@ -161,7 +193,13 @@ int source_patch(struct objects *o, struct tree *tree, const char *path,
   git_index *after = NULL;
   git_oid id;
   struct buf headed = BUF_INIT;
+  struct applying last = {0};
+  git_apply_options options;
   int rc = 0;
+  git_apply_options_init(&options, GIT_APPLY_OPTIONS_VERSION);
+  options.delta_cb = note_file;
+  options.hunk_cb = note_hunk;
+  options.payload = &last;
   add_headers(diff, &headed);
   if (git_diff_from_buffer(&parsed, buf_str(&headed), headed.len))
     rc = git_failed(err, LG_EINPUT, path);
@@ -174,8 +212,8 @@ int source_patch(struct objects *o, struct tree *tree, const char *path,
            git_tree_lookup(&before, objects_repository(o), &id))
     rc = git_failed(err, LG_EHARNESS, path);
   else if (git_apply_to_tree(&after, objects_repository(o), before, parsed,
-                             NULL))
-    rc = git_failed(err, LG_EINPUT, path);
+                             &options))
+    rc = misfit(path, &last, err);
   else
     rc = take_index(o, after, tree, err);
   git_index_free(after);
