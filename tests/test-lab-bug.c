@@ -98,10 +98,11 @@ Test(catalogue, a_pick_needs_more_classes_than_there_are_picks_before_it)
   struct lab_clinic clinic = {.picks = {picks, 3}};
   cr_assert_eq(read_catalogue(&c, &err), 0);
   cr_expect_eq(assign_check(&clinic, &c, &err), LG_EINPUT);
-  cr_expect_str_eq(err.message,
-                   "lab.yaml:6:3: this pick has bugs of 1 classes to choose "
-                   "from, but needs 2: the picks before it may take 1\n"
-                   "lab.yaml:7:3: the catalogue has no class 'sumz'");
+  cr_expect_str_eq(
+      err.message,
+      "lab.yaml:6:3: this pick has bugs of 1 classes to choose "
+      "from, but needs 2: the picks before it may take 1\n"
+      "lab.yaml:7:3: the catalogue has no class 'sumz' (did you mean 'sums'?)");
   error_release(&err);
   catalogue_release(&c);
 }
