@@ -597,12 +597,12 @@ static bool is_beside_the_point(const struct check *c, const struct evidence *e)
 }
 
 // Whether a check can say why those that need it are not judged. One that was
-// not reached for want of evidence cannot: what ended the evidence is for those
-// that need it to say.
-static bool says_why(const struct check_result *r)
+// not reached for want of evidence can when another has a finding: that ended
+// the evidence. Where none has, those that need it say what did.
+static bool says_why(const struct check_result *r, bool found)
 {
   return r->verdict != VERDICT_PASS &&
-         (r->verdict != VERDICT_NOT_REACHED || r->needed != NULL);
+         (r->verdict != VERDICT_NOT_REACHED || r->needed != NULL || found);
 }
 
 // The first check that this one needs and that did not pass, or NULL.
@@ -611,10 +611,16 @@ static const struct check_result *unmet(const struct check *c,
                                         const struct check_result *before,
                                         size_t count)
 {
+  bool found = false;
+
+  for (size_t i = 0; i < count; i++)
+    found |= before[i].check->kind == CHECK_FINDINGS &&
+             before[i].verdict == VERDICT_FAIL;
   for (size_t n = 0; n < c->needs.count; n++)
     for (size_t i = 0; i < count; i++)
       if (strcmp(before[i].check->id, c->needs.items[n]) == 0 &&
-          says_why(&before[i]) && !is_beside_the_point(before[i].check, e))
+          says_why(&before[i], found) &&
+          !is_beside_the_point(before[i].check, e))
         return &before[i];
   return NULL;
 }

@@ -275,6 +275,27 @@ Test(pregrade, a_hang_is_shown_with_what_the_harts_wait_for)
   free(folder);
 }
 
+// The watchers see no more of it than that it ends.
+Test(pregrade, a_kernel_that_dies_at_once_fails_a_check_that_says_how)
+{
+  char *folder = write_subject("start");
+  char *file = path_join(folder, "kernel/kalloc.c");
+  struct buf text = BUF_INIT;
+  static const char release[] = "  release(&kmem.lock);\n";
+  cr_assert_eq(file_read(file, 1 << 20, &text, NULL), 0);
+  const char *at = strstr(text.data, release);
+  cr_assert_not_null(at);
+  buf_splice(&text, (size_t)(at - text.data), sizeof release - 1, "", 0);
+  cr_assert_eq(file_write(file, text.data, text.len, 0644, NULL), 0);
+  RUN(NULL, NULL, LABGEN, "pregrade", "--quick", folder);
+  expect(1, "fail          0/5   boot");
+  expect(1, "panic: acquire");
+  expect(1, "note: ");  // the explorer's word on it
+  buf_release(&text);
+  free(file);
+  free(folder);
+}
+
 Test(pregrade, other_files_that_a_student_changed_are_named_and_not_used)
 {
   char *folder = write_subject("start");

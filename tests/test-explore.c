@@ -287,6 +287,9 @@ Test(explore, loops_crashes_and_wild_pointers_are_findings)
 {
   expect("loop-on-memory", "exhaust", EX_ENDLESS);
   teardown();
+  expect("loop-on-volatile", "exhaust", EX_DEADLOCK);
+  cr_expect_not(r.cut);
+  teardown();
   expect("loop-without-memory", "exhaust", EX_ENDLESS);
   teardown();
   expect("loop-at-once", "exhaust", EX_ENDLESS);

@@ -149,13 +149,11 @@ static void count_access(struct machine *m, struct thread *t, const void *pc)
 {
   m->hb.step++;
   t->at = pc;
-  t->accesses++;
-  if (++t->burst < MACHINE_BURST)
-    return;
   uint32_t most = t->in_call || !m->alone ? m->endless : 100 * MACHINE_ENDLESS;
-  if (t->accesses > most)
+  if (++t->accesses > most)
     too_long(m, t, pc);
-  machine_yield(m, t);
+  if (++t->burst >= MACHINE_BURST)
+    machine_yield(m, t);
 }
 
 static void progress(struct machine *m, struct thread *t)

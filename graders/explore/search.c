@@ -10,9 +10,14 @@
 #include "labgen/base/alloc.h"
 
 enum {
-  MEASURE_LEAST = 50,      // calls that a share is worth telling of
-  ROUNDS_MOST = 40,        // times that new points make a program start again
-  TIME_EVERY = 256,        // schedules between looks at the clock
+  MEASURE_LEAST = 50,  // calls that a share is worth telling of
+  ROUNDS_MOST = 40,    // times that new points make a program start again
+  TIME_EVERY = 256,    // schedules between looks at the clock
+  // What costs more than correct allocators do is not gone through to the end,
+  // at one bound of one program: schedules with a call that never ends, and
+  // accesses for each schedule that there may be (the most seen was 490).
+  ENDLESS_MOST = 100,
+  ACCESSES_A_SCHEDULE = 1000,
   SHRINK_SCHEDULES = 4000  // of one smaller program, per bound
 };
 
@@ -172,6 +177,14 @@ void search_conclude(const struct machine *m, struct result *r)
   note_remote(m, r, &r->frees, 1, "frees");
 }
 
+static bool never_ended(const struct machine *m)
+{
+  for (int i = 0; i < m->reports; i++)
+    if (m->report[i].kind == EX_ENDLESS)
+      return true;
+  return false;
+}
+
 // How a round of schedules ended.
 enum round { ROUND_DONE, ROUND_CAPPED, ROUND_AGAIN, ROUND_CUT };
 
@@ -179,10 +192,12 @@ static enum round run_round(struct machine *m, const struct unit *u,
                             const struct search_options *o, uint32_t most,
                             struct result *r, uint64_t *ret_schedules)
 {
-  uint64_t n = 0;
+  uint64_t n = 0, accesses = 0, endless = 0;
   enum round end = ROUND_DONE;
   do {
-    if (n == most || m->dead_loops >= MACHINE_HOPELESS) {
+    if (n == most || m->dead_loops >= MACHINE_HOPELESS ||
+        endless == ENDLESS_MOST ||
+        accesses / ACCESSES_A_SCHEDULE >= (uint64_t)most) {
       end = ROUND_CAPPED;
       break;
     }
@@ -193,6 +208,8 @@ static enum round run_round(struct machine *m, const struct unit *u,
     machine_run(m, &chooser);
     n++;
     r->schedules++;
+    accesses += m->hb.step;
+    endless += never_ended(m);
     if (m->reports > 0)
       collect(m, u, o, &chooser, r);
     if (m->new_points) {
