@@ -37,9 +37,6 @@ enum { IDLE_TICKS = 200, WALL_MS = 900000 };
 #define QEMU_ADDRESS_BYTES (8ull << 30)
 enum { MAX_CONSOLE_BYTES = 4 << 20, MAX_TEXT_BYTES = 16 << 20 };
 
-// Where the RAM of QEMU's machine "virt" begins.
-#define MEMORY_BASE UINT64_C(0x80000000)
-
 // Between two times that Ctrl-P is pressed once more, and how often.
 enum { AGAIN_MS = 1000, AGAIN_TIMES = 20 };
 
@@ -279,7 +276,7 @@ static long pages_of(const struct watching *w)
 {
   enum { PAGE_BYTES = 4096 };
   const struct object_symbol *end = object_find(w->symbols, "end");
-  uint64_t top = MEMORY_BASE + ((uint64_t)w->spec->memory_mib << 20);
+  uint64_t top = GUEST_RAM + ((uint64_t)w->spec->memory_mib << 20);
 
   return end != NULL && end->value < top
              ? (long)((top - end->value) / PAGE_BYTES)

@@ -297,12 +297,11 @@ static void add_for_ever(struct writer *w)
 static void shorten(struct buf *cell)
 {
   enum { MOST = 1500, FIRST = 800, LAST = 500 };
-  size_t first = FIRST, last = cell->len - LAST, phrases = 0;
+  size_t first, last, phrases = 0;
   if (cell->len <= MOST)
     return;
-  while (cell->data[first] != ';')
-    first++;
-  while (cell->data[last] != ';')
+  first = FIRST + strcspn(cell->data + FIRST, ";");
+  for (last = cell->len - LAST; last > first && cell->data[last] != ';';)
     last--;
   if (last <= first)
     return;
