@@ -409,6 +409,7 @@ static int open_course(struct run *r, struct error *err)
   rc = rc ? rc
           : stock_open(cache, course_start(s->course), s->sandbox, &r->stock,
                        err);
+  r->stock.limits = s->course->lab.limits;
   rc = rc ? rc
           : tool_key(s->course, s->rubric, s->effort, &r->stock, &r->tool, err);
   r->grader = (struct grader){.course = s->course,

@@ -19,12 +19,11 @@
 #include "labgen/run/child.h"
 #include "labgen/run/sandbox.h"
 
-enum { COMPILE_S = 60, MAKE_S = 300 };
+enum { COMPILE_S = 60, COMPILE_MIB = 1024, MAKE_S = 300 };
 enum { KEY_BYTES = 16, MAX_TEXT_BYTES = 16 << 20 };
 // Of entries in the cache; another number makes all of them anew.
 #define FORM "2"
 #define SHARED_NAME "shared.o"
-#define COMPILE_BYTES (1UL << 30)
 
 // ---- the cache -----------------------------------------------------------------
 
@@ -71,10 +70,18 @@ int tool_run(const struct tool_run *tool, const struct argv *argv,
       .deadline_ms = clock_ms() + 1000 * MAKE_S,
       .max_output_bytes = MAX_TEXT_BYTES,
   };
-  if (tool->stock != NULL)
-    spec.limits = (struct child_limits){.cpu_s = COMPILE_S,
-                                        .address_space_bytes = COMPILE_BYTES,
-                                        .file_bytes = 64 << 20};
+  if (tool->stock != NULL) {
+    const struct lab_limits *l = &tool->stock->limits;
+    long mib = l->compile_memory_mib ? l->compile_memory_mib : COMPILE_MIB;
+    long seconds = l->compile_seconds ? l->compile_seconds : COMPILE_S;
+    spec.limits = (struct child_limits){
+        .cpu_s = (uint64_t)seconds,
+        .address_space_bytes = (uint64_t)mib << 20,
+        .file_bytes = 64 << 20,
+    };
+    if (spec.deadline_ms < clock_ms() + 2000 * seconds)
+      spec.deadline_ms = clock_ms() + 2000 * seconds;
+  }
   struct child_result result = {0};
   int rc = child_run(&spec, &result, err);
   argv_release(&boxed);

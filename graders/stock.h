@@ -8,6 +8,7 @@
 
 #include "labgen/base/buf.h"
 #include "labgen/base/error.h"
+#include "labgen/lab/labfile.h"
 #include "labgen/lab/tree.h"
 #include "labgen/run/argv.h"
 
@@ -35,6 +36,8 @@ struct stock {
   char **reserved;  // owned, sorted: global names of the kernel's other files
   size_t reserved_count;
   bool sandbox;  // compile students' files in one
+  struct lab_limits limits;  // on compilers of students' files; set by whoever
+                             // has a lab file, as usual when zero
 };
 
 // Compiles the course's tree, or finds it in the cache, a folder that is made

@@ -395,6 +395,7 @@ int verify_run(const struct verify_spec *spec, struct verify_result *ret,
   if (rc == 0)
     rc = stock_open(spec->cache, course_start(spec->course), false, &v.stock,
                     err);
+  v.stock.limits = spec->course->lab.limits;
   if (rc == 0)
     rc = file_read(spec->rubric->at.path, MAX_TRIAL_BYTES, &rubric, err);
   if (rc == 0)

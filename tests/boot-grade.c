@@ -181,6 +181,28 @@ Test(grade, a_compile_that_eats_memory_or_output_costs_itself_alone)
   exam_expect_verdict("s2", "object", "pass");
 }
 
+Test(grade, the_lab_file_bounds_compilers_of_submissions)
+{
+  static const char limits[] =
+      "limits: {compile_seconds: 1, compile_memory_mib: 65536}\n";
+  struct buf lab = BUF_INIT;
+  cr_assert_eq(file_read(exam.lab, 1 << 20, &lab, NULL), 0);
+  cr_assert_null(strstr(lab.data, "\nlimits:"));
+  buf_adds(&lab, limits);
+  cr_assert_eq(file_write(exam.lab, lab.data, lab.len, 0644, NULL), 0);
+  exam_hand_in_changed(
+      "s0",
+      "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(x)))\n"
+      "#define C(x) B(B(B(x)))\nint many[] = {C(1 +) 0};",
+      "");
+  exam_hand_in("s1", course_reference(&exam.course));
+  EXAM_RUN(1, "--only", "object");
+  exam_expect_verdict("s0", "build", "fail");
+  exam_expect_text("s0", "result.json", "CPU time", true);
+  exam_expect_verdict("s1", "object", "pass");
+  buf_release(&lab);
+}
+
 Test(grade, what_the_object_shows_is_held_for_staff)
 {
   exam_hand_in_changed("s0", "", "  *(volatile char *)0x10000000 = 'x';");
