@@ -72,7 +72,7 @@ int file_read(const char *path, size_t max_bytes, struct buf *ret,
   if (fstat(fd, &st) != 0) {
     rc = error_errno(err, LG_EIO, "cannot look at %s", path);
   } else if (!S_ISREG(st.st_mode)) {
-    rc = error_set(err, LG_EIO, "cannot read %s: not a regular file", path);
+    rc = error_set(err, LG_EINPUT, "cannot read %s: not a regular file", path);
   } else if (read_all(fd, max_bytes, &text) != 0) {
     rc = error_errno(err, LG_EIO, "cannot read %s", path);
   } else if (text.len > max_bytes) {

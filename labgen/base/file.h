@@ -9,8 +9,8 @@
 #include "labgen/base/error.h"
 
 // Reads a whole regular file into *ret (emptied first). More than `max_bytes`
-// is LG_ELIMIT; a missing file LG_ENOTFOUND; else LG_EIO. *ret is untouched on
-// failure.
+// is LG_ELIMIT; a missing file LG_ENOTFOUND; a folder, pipe or device LG_EINPUT;
+// else LG_EIO. *ret is untouched on failure.
 int file_read(const char *path, size_t max_bytes, struct buf *ret,
               struct error *err);
 
