@@ -120,10 +120,10 @@ Test(file, that_is_no_file_is_not_read)
 {
   struct buf b = BUF_INIT;
   struct error err = {0};
-  cr_assert_eq(file_read(base, 9, &b, &err), LG_EIO);
+  cr_assert_eq(file_read(base, 9, &b, &err), LG_EINPUT);
   cr_assert_eq(mkfifo(at("fifo"), 0600), 0);
-  cr_assert_eq(file_read(at("fifo"), 9, &b, &err), LG_EIO);
-  cr_assert_eq(file_read("/dev/zero", 9, &b, &err), LG_EIO);
+  cr_assert_eq(file_read(at("fifo"), 9, &b, &err), LG_EINPUT);
+  cr_assert_eq(file_read("/dev/zero", 9, &b, &err), LG_EINPUT);
   cr_assert_not_null(strstr(err.message, "fifo: not a regular file"));
   error_release(&err);
 }
