@@ -166,14 +166,15 @@ Test(grade, the_compiler_reads_no_secrets_of_the_host)
   free(incbin);
 }
 
+// A thousand million terms.
+#define HUGE_SUM                                                \
+  "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(x)))\n" \
+  "#define C(x) B(B(B(x)))\nint many[] = {C(1 +) 0};"
+
 Test(grade, a_compile_that_eats_memory_or_output_costs_itself_alone)
 {
   exam_hand_in_changed("s0", "char huge[1ull << 60] = {1};", "");
-  exam_hand_in_changed(
-      "s1",
-      "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(x)))\n"
-      "#define C(x) B(B(B(x)))\nint many[] = {C(1 +) 0};",
-      "");
+  exam_hand_in_changed("s1", HUGE_SUM, "");
   exam_hand_in("s2", course_reference(&exam.course));
   EXAM_RUN(1, "--only", "object");
   exam_expect_verdict("s0", "build", "fail");
@@ -190,11 +191,7 @@ Test(grade, the_lab_file_bounds_compilers_of_submissions)
   cr_assert_null(strstr(lab.data, "\nlimits:"));
   buf_adds(&lab, limits);
   cr_assert_eq(file_write(exam.lab, lab.data, lab.len, 0644, NULL), 0);
-  exam_hand_in_changed(
-      "s0",
-      "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(x)))\n"
-      "#define C(x) B(B(B(x)))\nint many[] = {C(1 +) 0};",
-      "");
+  exam_hand_in_changed("s0", HUGE_SUM, "");
   exam_hand_in("s1", course_reference(&exam.course));
   EXAM_RUN(1, "--only", "object");
   exam_expect_verdict("s0", "build", "fail");
