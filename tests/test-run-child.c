@@ -534,6 +534,9 @@ static pid_t fork_part(void (*labgen_part)(int), int report)
 {
   pid_t pid = fork();
   if (pid == 0) {
+    // What was started in the background may ignore the user's signals.
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
     labgen_part(report);
     _exit(0);
   }
