@@ -35,7 +35,7 @@ struct stock {
   struct argv link;     // ... and for kernel/kernel
   char **reserved;  // owned, sorted: global names of the kernel's other files
   size_t reserved_count;
-  bool sandbox;  // compile students' files in one
+  bool sandbox;              // compile students' files in one
   struct lab_limits limits;  // on compilers of students' files; set by whoever
                              // has a lab file, as usual when zero
 };
